@@ -1,169 +1,18 @@
 /* What batch noise leaves of each solver's defaults: the gap (Phi - Phi*)/(Phi(start) - Phi*) after
  * a number of oracle calls on batches of 64, on two finite sums with a penalty exp(x_j) for each of
- * ten weights: least squares (1,000 training and 500 validation rows) and logistic regression (800
- * and 400). Phi* is the lowest Phi that any solver here or `exact` on whole sums has reached.
+ * twenty weights: least squares (1,000 training and 500 validation rows) and logistic regression
+ * (800 and 400). Phi* is the lowest Phi that any solver here or `exact` on whole sums has reached.
  *
  *     bench_noise [calls [solver...]]      calls: samples in all, 20,000,000 by default
  */
-#include "bilevel/bilevel.h"
+#include "penalized_sums.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEATURES = 10, SOLVERS_MAX = 64 };
-
-typedef struct rows {
-    bool squares;
-    size_t train, val;
-    double *features, *target;
-} rows;
-
-/* ---- Data: seeded sums of uniform numbers ---- */
-
-static double normal(unsigned long long *state) {
-    double sum = -6.0;
-    for (int i = 0; i < 12; i++) {
-        *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
-        sum += (double)(*state >> 11) / 9007199254740992.0;
-    }
-    return sum;
-}
-
-static void make_rows(rows *r) {
-    unsigned long long state = 12345 + r->train;
-    size_t all = r->train + r->val;
-    double weights[FEATURES];
-    r->features = malloc(all * FEATURES * sizeof(double));
-    r->target = malloc(all * sizeof(double));
-    if (!r->features || !r->target)
-        exit(1);
-    for (size_t j = 0; j < FEATURES; j++)
-        weights[j] = j < FEATURES / 3 ? normal(&state) : 0.05 * normal(&state);
-    for (size_t i = 0; i < all; i++) {
-        double score = 0.0;
-        for (size_t j = 0; j < FEATURES; j++)
-            score += weights[j] * (r->features[i * FEATURES + j] = normal(&state));
-        score += (r->squares ? 1.5 : 0.7) * normal(&state);
-        r->target[i] = r->squares ? score : score > 0.0 ? 1.0 : -1.0;
-    }
-}
-
-/* ---- The problem ---- */
-
-/* Mean loss over the rows of a batch (NULL: all `count` from `first` on); with it, its gradient,
- * and the product of its Hessian with v. */
-static double mean_loss(const rows *r, const blv_batch *batch, size_t first, size_t count,
-                        const double *y, double *gradient, const double *v, double *hv) {
-    double value = 0.0;
-    count = batch ? batch->count : count;
-    for (size_t k = 0; k < count; k++) {
-        size_t row = first + (!batch ? k : batch->index ? batch->index[k] : batch->first + k);
-        const double *a = r->features + row * FEATURES;
-        double score = 0.0, along = 0.0;
-        for (size_t j = 0; j < FEATURES; j++) {
-            score += a[j] * y[j];
-            along += v ? a[j] * v[j] : 0.0;
-        }
-        double slope = score - r->target[row], bend = 1.0;
-        if (!r->squares) {
-            double margin = r->target[row] * score, e = exp(-fabs(margin));
-            double wrong = margin < 0.0 ? 1.0 / (1.0 + e) : e / (1.0 + e);
-            value += log1p(e) + (margin < 0.0 ? -margin : 0.0);
-            slope = -r->target[row] * wrong;
-            bend = wrong * (1.0 - wrong);
-        } else {
-            value += 0.5 * slope * slope;
-        }
-        for (size_t j = 0; j < FEATURES; j++) {
-            if (gradient)
-                gradient[j] += slope * a[j] / (double)count;
-            if (hv)
-                hv[j] += bend * along * a[j] / (double)count;
-        }
-    }
-    return value / (double)count;
-}
-
-static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
-                 blv_vec *fx, blv_vec *fy) {
-    const rows *r = user;
-    double gradient[FEATURES] = {0};
-    (void)x;
-    double value = mean_loss(r, batch, r->train, r->val, blv_vec_f64(y), gradient, NULL, NULL);
-    if (f)
-        *f = value;
-    if (fx)
-        blv_vec_fill(fx, 0.0);
-    if (fy)
-        blv_vec_write(fy, gradient);
-    return 0;
-}
-
-static double penalty(const blv_vec *x, size_t j) {
-    return 0.1 * exp(blv_vec_f64(x)[j]);
-}
-
-static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *g,
-                 blv_vec *gx, blv_vec *gy) {
-    const rows *r = user;
-    double of_y[FEATURES] = {0}, of_x[FEATURES];
-    const double *at = blv_vec_f64(y);
-    double value = mean_loss(r, batch, 0, r->train, at, of_y, NULL, NULL);
-    for (size_t j = 0; j < FEATURES; j++) {
-        of_x[j] = 0.5 * penalty(x, j) * at[j] * at[j];
-        of_y[j] += penalty(x, j) * at[j];
-        value += of_x[j];
-    }
-    if (g)
-        *g = value;
-    if (gx)
-        blv_vec_write(gx, of_x);
-    if (gy)
-        blv_vec_write(gy, of_y);
-    return 0;
-}
-
-static int hvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-               const blv_vec *v, blv_vec *hv) {
-    const rows *r = user;
-    double out[FEATURES] = {0};
-    mean_loss(r, batch, 0, r->train, blv_vec_f64(y), NULL, blv_vec_f64(v), out);
-    for (size_t j = 0; j < FEATURES; j++)
-        out[j] += penalty(x, j) * blv_vec_f64(v)[j];
-    blv_vec_write(hv, out);
-    return 0;
-}
-
-static int cross(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                 const blv_vec *v, blv_vec *jv) {
-    double out[FEATURES];
-    (void)user, (void)batch;
-    for (size_t j = 0; j < FEATURES; j++)
-        out[j] = penalty(x, j) * blv_vec_f64(y)[j] * blv_vec_f64(v)[j];
-    blv_vec_write(jv, out);
-    return 0;
-}
-
-static blv_problem *make_problem(rows *r) {
-    blv_problem *problem = NULL;
-    const blv_problem_def def = {BLV_SIZED(blv_problem_def),
-                                 .dim_x = FEATURES,
-                                 .dim_y = FEATURES,
-                                 .threads = 1,
-                                 .user = r,
-                                 .upper = upper,
-                                 .upper_samples = r->val,
-                                 .lower = lower,
-                                 .lower_hvp = hvp,
-                                 .lower_samples = r->train,
-                                 .lower_cross = cross};
-    make_rows(r);
-    if (blv_problem_create(&problem, &def, NULL) != BLV_OK)
-        exit(1);
-    return problem;
-}
+enum { SOLVERS_MAX = 64 };
 
 /* ---- Runs ---- */
 
@@ -196,7 +45,7 @@ int main(int argc, char **argv) {
     double gaps[SOLVERS_MAX][2];
     const blv_solver *solver;
     for (size_t p = 0; p < 2; p++) {
-        blv_problem *problem = make_problem(&data[p]);
+        blv_problem *problem = penalized_sums(&data[p]);
         double start = phi_after(problem, "s-tfbo", "full", 1);
         double best = phi_after(problem, "exact", "full", calls);
         for (size_t i = 0; i < SOLVERS_MAX && (solver = blv_solver_at(NULL, i)); i++)
@@ -204,9 +53,7 @@ int main(int argc, char **argv) {
                 best = fmin(best, gaps[i][p] = phi_after(problem, solver->name, "64", calls));
         for (size_t i = 0; i < SOLVERS_MAX; i++)
             gaps[i][p] = (gaps[i][p] - best) / (start - best);
-        blv_problem_destroy(problem);
-        free(data[p].features);
-        free(data[p].target);
+        free_sums(problem, &data[p]);
     }
     printf("%-14s %14s %10s\n", "solver", "least squares", "logistic");
     for (size_t i = 0; i < SOLVERS_MAX && (solver = blv_solver_at(NULL, i)); i++)

@@ -46,7 +46,7 @@ static const struct {
 static const struct {
     const char *solver;
     double more;
-} budgets[] = {{"vrbo", 30}, {"mrbo", 10}, {"mstsa", 10}, {"sustain", 5}, {"ttsa", 5}, {NULL, 1}};
+} budgets[] = {{"vrbo", 30}, {"mrbo", 10}, {"mstsa", 10}, {"sustain", 20}, {"ttsa", 10}, {NULL, 1}};
 
 static double more_for(const blv_solver *solver) {
     size_t i = 0;

@@ -270,8 +270,8 @@ static void compare_forms(const blv_problem *p, const char *solver, const char *
     for (int form = 0; form < 2; form++) {
         runs[form] = make_run(p, solver,
                               SETTINGS("batch", batch, "sampler", "iid", "window", "60", "products",
-                                       "500", "tolerance", "1e-15", "representation",
-                                       form ? "operator" : "explicit"));
+                                       "500", "tolerance", "1e-15", "gamma", "0.01", "lambda",
+                                       "0.02", "representation", form ? "operator" : "explicit"));
         assert_int_equal(blv_run_start_random(runs[form], start), BLV_OK);
     }
     for (int t = 0; t < ITERATIONS; t++) {

@@ -502,6 +502,9 @@ static void test_weights(void **state) {
     check_rejected("x,w,k\n1,1,a\n", OPTIONS(.weight = "k", .label = "k"),
                    "the weights need a column of their own");
     check_rejected("1 1:2\n", OPTIONS(.weight = "w"), "weights are a column of a CSV or ARFF file");
+    check_rejected("a,w,class\n1,0,u\n2,0,v\n", OPTIONS(.weight = "w"),
+                   "weights of the rows add up to 0");
+    check_rejected("a,w,class\n1,1e308,u\n2,1e308,v\n", OPTIONS(.weight = "w"), "add up to inf");
 }
 
 /* ---- Labels ---- */

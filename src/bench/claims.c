@@ -351,13 +351,17 @@ static blv_error judge_claim(bench_results *results, size_t claim, size_t varian
     if (bounds && !blv_values_find(bounds, c.view->name))
         return BLV_OK;
     c.factor = isnan(c.claim->factor) ? 1.0 : c.claim->factor;
-    c.level = find_level(&c);
+    const bench_results *levels = results->filter.levels;
+    c.level = levels ? levels->verdicts[results->verdict_count].level : find_level(&c);
     claim_sides who, of;
     BLV_CHECK(resolve(&c, &results->arena, &c.claim->who, &who));
     BLV_CHECK(resolve(&c, &results->arena, &c.claim->of, &of));
     bench_verdict *verdict = &results->verdicts[results->verdict_count++];
-    *verdict = (bench_verdict){
-        .stated = c.claim, .claim = c.claim->text, .variant = c.view->name, .is_judged = true};
+    *verdict = (bench_verdict){.level = c.level,
+                               .stated = c.claim,
+                               .claim = c.claim->text,
+                               .variant = c.view->name,
+                               .is_judged = true};
     judge(&c, &who, &of, bounds, verdict);
     return BLV_OK;
 }

@@ -416,9 +416,9 @@ blv_error bench_execute(bench *b) {
     size_t open = count_open(b);
     uint64_t workers = b->request->jobs < open ? b->request->jobs : open;
     const blv_ranks *ranks = b->request->ranks;
-    blv_error error = BLV_OK;
-    if (open == 0)
-        return BLV_OK;
+    blv_error error = blv_ranks_agree(ranks, BLV_OK, b->suite.why); /* all know the same records */
+    if (open == 0 || error != BLV_OK)
+        return error;
     if (blv_ranks_several(ranks))
         error = blv_ranks_agree(ranks, work(b, (uint64_t)ranks->rank, (uint64_t)ranks->count),
                                 b->suite.why);

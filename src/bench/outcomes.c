@@ -48,10 +48,12 @@ blv_error bench_settle_claims(bench_results *results) {
     bench_results parts[PARTS] = {{0}};
     blv_error error = BLV_OK;
     for (size_t k = 0; k < PARTS && error == BLV_OK; k++)
-        error = bench_results_fill(&parts[k], results->bench,
-                                   (bench_filter){.share = k == HALF_TIME ? 0.5 : 1.0,
-                                                  .group = k == AS_PUBLISHED ? 0 : k,
-                                                  .as_published = k == AS_PUBLISHED});
+        error =
+            bench_results_fill(&parts[k], results->bench,
+                               (bench_filter){.share = k == HALF_TIME ? 0.5 : 1.0,
+                                              .group = k == AS_PUBLISHED ? 0 : k,
+                                              .levels = k > 0 && k <= BENCH_GROUPS ? results : NULL,
+                                              .as_published = k == AS_PUBLISHED});
     for (size_t i = 0; i < results->verdict_count && error == BLV_OK; i++)
         settle(&results->bench->suite, &results->verdicts[i], parts, i);
     for (size_t k = 0; k < PARTS; k++)

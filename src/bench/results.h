@@ -61,6 +61,7 @@ typedef struct bench_verdict {
     const bench_claim *stated;
     const char *claim, *variant; /* its text; the name */
     bench_outcome outcome;
+    double level;
     bool is_judged, held;
     bool is_reversed; /* half of the time says the opposite */
     char text[640];
@@ -74,6 +75,7 @@ typedef struct bench_filter {
     double share;      /* of the limit, from the start on */
     uint64_t group;    /* of seeds: 1 to BENCH_GROUPS, by their remainder; 0: all */
     bool as_published; /* a solver stands for its published settings, where it has them */
+    const struct bench_results *levels; /* whose levels claims have; NULL: their own */
 } bench_filter;
 
 typedef struct bench_results {

@@ -60,19 +60,22 @@ static size_t find_columns(const bench_suite *suite, const char *names[MOST_COLU
 static json_t *points_json(const bench_view *view, const bench_record *record,
                            const char *const *names, size_t count) {
     json_t *rows = json_array();
-    for (size_t k = 0; k < record->point_count; k++) {
+    bool well = rows != NULL;
+    for (size_t k = 0; k < record->point_count && well; k++) {
         json_t *row = json_array();
-        for (size_t c = 0; c < count; c++) {
+        well = json_array_append_new(rows, row) == 0;
+        for (size_t c = 0; c < count && well; c++) {
             double value = bench_number(&record->points[k], names[c]);
             if (strcmp(names[c], "phi") == 0)
                 value -= view->least_phi;
-            json_array_append_new(row, value == floor(value) && fabs(value) < 1e15
-                                           ? json_integer((json_int_t)value)
-                                           : blv_json_real(value));
+            well = json_array_append_new(row, value == floor(value) && fabs(value) < 1e15
+                                                  ? json_integer((json_int_t)value)
+                                                  : blv_json_real(value)) == 0;
         }
-        json_array_append_new(rows, row);
     }
-    return rows;
+    if (!well)
+        json_decref(rows);
+    return well ? rows : NULL;
 }
 
 static blv_error put_json_line(json_t *line, size_t digits, FILE *out) {
@@ -92,11 +95,13 @@ static blv_error put_run(const bench_results *results, const bench_job *job,
         json_pack("{s:s, s:s, s:s, s:I, s:o}", "kind", bench_job_words[BENCH_RUN], "variant",
                   view->name, "entry", bench_job_entry(results->bench, job), "seed",
                   (json_int_t)job->seed, "processor_share", blv_json_real(record->processor_share));
-    if (record->failed)
-        json_object_set_new(line, "failed", json_true());
-    if (record->rejected)
-        json_object_set_new(line, "refused", blv_json_string(record->rejected));
-    json_object_set_new(line, "rows", points_json(view, record, names, count));
+    if (json_object_set_new(line, "failed", json_boolean(record->failed)) != 0 ||
+        (record->rejected &&
+         json_object_set_new(line, "refused", blv_json_string(record->rejected)) != 0) ||
+        json_object_set_new(line, "rows", points_json(view, record, names, count)) != 0) {
+        json_decref(line);
+        return BLV_E_MEMORY;
+    }
     return put_json_line(line, DIGITS, out);
 }
 
@@ -153,24 +158,27 @@ static const bench_least *find_least(const bench *b, const char *variant) {
 }
 
 /* Rows of numbers become points with names, and distances to Phi* become Phi. */
-static json_t *name_points(const bench *b, const json_t *rows, const char *variant) {
-    const bench_least *least = find_least(b, variant);
-    json_t *points = json_array(), *row;
+static blv_error take_points(const bench *b, const json_t *rows, bench_record *record) {
+    const bench_least *least = find_least(b, record->variant);
+    json_t *row;
     size_t i;
     json_array_foreach(rows, i, row) {
-        json_t *point = json_object();
-        for (size_t c = 0; c < b->facts.columns.count && c < json_array_size(row); c++) {
+        blv_values *point =
+            blv_array_add(&record->points, &record->point_count, sizeof *record->points);
+        if (!point)
+            return BLV_E_MEMORY;
+        for (size_t c = 0; c < b->facts.columns.count; c++) {
             const char *name = b->facts.columns.items[c];
-            json_t *value = json_array_get(row, c);
-            const bool is_gap = strcmp(name, "phi") == 0 && json_is_number(value);
-            json_object_set_new(
-                point, name,
-                is_gap ? blv_json_real((least ? least->phi : 0.0) + json_number_value(value))
-                       : json_incref(value));
+            const json_t *value = json_array_get(row, c);
+            double number = json_is_number(value) ? json_number_value(value) : (double)NAN;
+            if (least && strcmp(name, "phi") == 0)
+                number += least->phi;
+            BLV_CHECK(blv_values_add_real(point, name, number));
         }
-        json_array_append_new(points, point);
+        if (record->kind == BENCH_TUNING) /* it is the setting that was chosen */
+            BLV_CHECK(blv_values_add_real(point, b->suite.choose, 0.0));
     }
-    return points;
+    return BLV_OK;
 }
 
 static blv_error add_stored_job(bench *b, const bench_record *record) {
@@ -192,23 +200,20 @@ static blv_error add_stored_job(bench *b, const bench_record *record) {
 }
 
 static blv_error take_run(bench *b, json_t *line, blv_message *why) {
-    const char *variant = json_string_value(json_object_get(line, "variant"));
-    json_t *points = name_points(b, json_object_get(line, "rows"), variant ? variant : "");
-    if (json_object_get(line, "tried")) /* the setting that was chosen */
-        json_object_set_new(json_array_get(points, 0), b->suite.choose, json_integer(0));
-    json_object_set_new(line, "points", points);
-    json_object_set_new(line, "key", json_string(""));
-    bench_record record;
+    bench_record record, *added;
+    if (json_object_set_new(line, "key", json_string("")) != 0)
+        return BLV_E_MEMORY;
     BLV_CHECK(blv_record_read(bench_record_fields, &record, line, why));
-    bench_record *added = record.variant && record.entry
-                              ? blv_array_add(&b->records, &b->record_count, sizeof *added)
-                              : NULL;
-    if (!added) {
+    blv_error error = record.variant && record.entry
+                          ? take_points(b, json_object_get(line, "rows"), &record)
+                          : blv_explain(why, BLV_E_FORMAT, "expected a variant and an entry");
+    if (error == BLV_OK && !(added = blv_array_add(&b->records, &b->record_count, sizeof *added)))
+        error = BLV_E_MEMORY;
+    if (error == BLV_OK)
+        *added = record;
+    else
         blv_record_free(bench_record_fields, &record);
-        return BLV_E_FORMAT;
-    }
-    *added = record;
-    return BLV_OK;
+    return error;
 }
 
 /* The first line has the facts, and says how the suite is to be read. */

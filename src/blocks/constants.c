@@ -328,8 +328,8 @@ blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *w, blv_constan
     /* L for the way from y0 to y*, mu where it ends: at y0 the function may even curve down */
     BLV_TRY(lower_spectrum(w, w->y, c));
     c->L = fmax(c->L, at_start.L);
-    c->reach_y = blv_distance(w->start, w->y, run->y);
-    c->reach_v = v ? blv_distance(w->start, w->v, v->vec) : blv_vec_norm(w->v);
+    c->reach_y = blv_distance(w->room, w->y, run->y);
+    c->reach_v = v ? blv_distance(w->room, w->v, v->vec) : blv_vec_norm(w->v);
     double gradient = blv_vec_norm(w->d0);
     BLV_TRY(blv_length_of_x(run, w->y, c->reach_y, gradient, w->room, &c->length_x));
     BLV_TRY(upper_curvature(w, AT_PROBE, c, &c->L_phi));
@@ -379,10 +379,6 @@ blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *w, blv_penalt
         run, "estimated: L = %.4g and mu = %.4g of g in y, L_phi = %.4g of f + %.4g (g - min g)",
         c->L, c->mu, c->L_phi, *lambda);
     return BLV_GO;
-}
-
-const blv_vec *blv_constants_y(const blv_constants_work *w) {
-    return w->sketch ? blv_rough_y(w->sketch) : w->y;
 }
 
 bool blv_constants_are_rough(const blv_constants_work *w) {

@@ -33,9 +33,6 @@ blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *work, blv_pen
                                  double *lambda, double factor, bool want_L_x,
                                  blv_constants *constants);
 
-/* After that: a y near y*(x). */
-const blv_vec *blv_constants_y(const blv_constants_work *work);
-
 /* Whether the problem is so large that they are estimated roughly, see core/sketch.h. */
 bool blv_constants_are_rough(const blv_constants_work *work);
 

@@ -6,13 +6,7 @@
 #include <float.h>
 #include <math.h>
 
-enum {
-    FACTORS_MIN = 10,
-    RANDOM_FACTORS_MIN = 5,
-    FACTORS_MAX = 300,
-    TRIALS = 8,
-    RANDOM_TRIALS = 32
-};
+enum { FACTORS_MIN = 10, RANDOM_FACTORS_MIN = 5, FACTORS_MAX = 300 };
 static const double allowed_bias = 0.05, recovery = 1.02;
 
 blv_error blv_samplers_open(blv_run *run, blv_samplers *b) {
@@ -31,25 +25,28 @@ const blv_batch *blv_neumann_noise(const blv_neumann *n, const blv_samplers *b) 
     return by_chance ? &some : blv_samplers_noise(b);
 }
 
-blv_error blv_neumann_open(blv_run *run, blv_neumann *n, blv_neumann_form form, size_t points) {
+static bool is_auto(const blv_neumann *n) {
+    return n->watched || n->Q < 0;
+}
+
+blv_error blv_neumann_open(blv_run *run, blv_neumann *n, blv_neumann_form form, size_t points,
+                           blv_steps *steps) {
     n->form = form;
     n->watched = isnan(n->eta);
     n->factors = (double)n->Q;
+    n->steps = steps;
     n->stream = blv_stream_make((uint64_t)run->options.seed, "neumann p");
     BLV_CHECK(blv_state_scalars(run, "neumann_eta", &n->eta, "neumann_first_eta", &n->first_eta,
                                 "neumann_Q", &n->factors, NULL));
+    BLV_CHECK(blv_state_hidden(run, "neumann measured at", &n->measured_at));
     BLV_CHECK(blv_state_vec(run, "v", BLV_LEVEL_Y, &n->v));
     for (size_t i = 0; i < points; i++) {
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &n->sum[i]));
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &n->r[i]));
     }
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &n->hr));
-    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &n->trial, &n->mean, NULL));
-    return blv_scratch_vec(run, BLV_LEVEL_X, &n->jv);
-}
-
-bool blv_neumann_is_auto(const blv_neumann *n) {
-    return isnan(n->eta) || n->Q < 0;
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &n->jv));
+    return blv_steps_open(run, steps, BLV_STEPS_XY, is_auto(n));
 }
 
 double blv_neumann_limit(const blv_neumann *n, const blv_steps *steps) {
@@ -111,94 +108,44 @@ static blv_flow last_product(blv_run *run, blv_neumann *n, uint64_t Q, const blv
     return BLV_GO;
 }
 
-static blv_flow estimate(blv_run *run, blv_neumann *n, const blv_samplers *batches, size_t points,
-                         const blv_point *at, blv_vec *const *hg, uint64_t Q, uint64_t products) {
-    BLV_TRY(first_term(run, n, blv_sampler_next(batches->f), points, at, hg));
-    for (uint64_t q = 0; q < products; q++)
-        BLV_TRY(next_term(run, n, blv_sampler_next(batches->g), points, at));
-    return last_product(run, n, Q, blv_sampler_next(batches->g), points, at, hg);
+/* The logarithm of what a factor leaves where g is flattest. */
+static double log_left(const blv_neumann *n) {
+    return log1p(-fmin(n->steps->constants.mu * n->eta, 1.0));
+}
+
+static void choose_series(blv_neumann *n) {
+    n->measured_at = n->steps->measured_at;
+    if (n->watched)
+        n->eta = n->first_eta = blv_auto_inner_step(NAN, &n->steps->constants);
+    double fewest = n->form == BLV_NEUMANN_SUM ? FACTORS_MIN : RANDOM_FACTORS_MIN;
+    double before = fmax(n->factors, 1.0);
+    if (n->Q < 0)
+        n->factors = fmin(fmax(ceil(log(allowed_bias) / log_left(n)), fewest), FACTORS_MAX);
+    if (n->form == BLV_NEUMANN_RANDOM && n->steps->guard_x.before)
+        n->steps->x *= sqrt(before / n->factors);
+}
+
+void blv_neumann_prepare(blv_run *run, blv_neumann *n) {
+    n->first_eta = n->eta;
+    if (!is_auto(n))
+        return;
+    choose_series(n);
+    blv_run_note(run, "Neumann: eta = %.4g, Q = %g, relative bias up to %.2g", n->eta, n->factors,
+                 exp(log_left(n) * n->factors));
 }
 
 blv_flow blv_neumann_estimate(blv_run *run, blv_neumann *n, const blv_samplers *batches,
                               size_t points, const blv_point *at, blv_vec *const *hg) {
+    if (is_auto(n) && n->measured_at != n->steps->measured_at)
+        choose_series(n);
     if (n->watched)
         n->eta = fmin(n->eta * recovery, n->first_eta);
     const uint64_t Q = factors_in_effect(n);
     uint64_t p = Q;
     if (n->form == BLV_NEUMANN_RANDOM)
         p = blv_random_below(&n->stream, blv_run_iteration(run), Q);
-    return estimate(run, n, batches, points, at, hg, Q, p);
-}
-
-/* ---- Before the first step ---- */
-
-static void choose_series(blv_run *run, blv_neumann *n, const blv_constants *c) {
-    n->eta = n->first_eta = blv_auto_inner_step(n->eta, c);
-    double log_left = log1p(-fmin(c->mu * n->eta, 1.0));
-    double fewest = n->form == BLV_NEUMANN_SUM ? FACTORS_MIN : RANDOM_FACTORS_MIN;
-    if (n->Q < 0)
-        n->factors = fmin(fmax(ceil(log(allowed_bias) / log_left), fewest), FACTORS_MAX);
-    blv_run_note(run, "Neumann: eta = %.4g, Q = %g, relative bias up to %.2g", n->eta, n->factors,
-                 exp(log_left * n->factors));
-}
-
-/* Adds estimates with weights that sum up to `weight` to their mean and to the mean of their
- * squares: all that one series has for p = 0 .. Q-1 in the random form, else one. */
-static blv_flow add_trial(blv_run *run, blv_neumann *n, const blv_samplers *batches,
-                          const blv_point *at, double weight, double *squares) {
-    const uint64_t Q = factors_in_effect(n);
-    if (n->form == BLV_NEUMANN_SUM) {
-        BLV_TRY(estimate(run, n, batches, 1, at, &n->trial, Q, Q));
-        *squares += weight * blv_vec_dot(n->trial, n->trial);
-        blv_vec_axpy(n->mean, weight, n->trial);
-        return BLV_GO;
-    }
-    const double share = weight / (double)Q;
-    BLV_TRY(first_term(run, n, blv_sampler_next(batches->f), 1, at, &n->trial));
-    for (uint64_t p = 0; p < Q; p++) {
-        if (p > 0)
-            BLV_TRY(next_term(run, n, blv_sampler_next(batches->g), 1, at));
-        BLV_TRY(blv_oracle_cross(run, blv_sampler_next(batches->g), at->x, at->y, n->r[0], n->jv));
-        blv_vec_combine(n->jv, 1.0, n->trial, -(double)Q * n->eta, n->jv);
-        double norm = blv_vec_norm(n->jv);
-        *squares += share * norm * norm;
-        blv_vec_axpy(n->mean, share, n->jv);
-    }
-    return BLV_GO;
-}
-
-/* Variance of one estimate. On whole sums one series of the random form has all there are. */
-static blv_flow measure_noise(blv_run *run, blv_neumann *n, const blv_samplers *batches,
-                              const blv_vec *y, double *variance) {
-    const blv_point at = {blv_run_x(run), y};
-    const int trials = blv_samplers_noise(batches) ? TRIALS : 1;
-    double squares = 0.0;
-    blv_vec_fill(n->mean, 0.0);
-    for (int i = 0; i < trials; i++)
-        BLV_TRY(add_trial(run, n, batches, &at, 1.0 / trials, &squares));
-    *variance = fmax(squares - blv_vec_dot(n->mean, n->mean), 0.0);
-    return isfinite(*variance) ? BLV_GO : BLV_NONFINITE;
-}
-
-static blv_flow limit_by_noise(blv_run *run, blv_neumann *n, const blv_samplers *batches,
-                               blv_steps *steps, double share) {
-    const blv_constants *c = &steps->constants;
-    double gradient = c->reach_x * c->L_phi, variance;
-    BLV_TRY(measure_noise(run, n, batches, blv_constants_y(steps->work), &variance));
-    double step = share * gradient * gradient / (c->L_phi * variance);
-    if (step > 0.0 && step < steps->x) {
-        steps->x = step;
-        blv_run_note(run, "step_x = %.4g for the noise: s = %.3g, |grad Phi| = %.3g", step,
-                     sqrt(variance), gradient);
-    }
-    return BLV_GO;
-}
-
-blv_flow blv_neumann_prepare(blv_run *run, blv_neumann *n, const blv_samplers *batches,
-                             blv_steps *steps, double share) {
-    if (blv_neumann_is_auto(n))
-        choose_series(run, n, &steps->constants);
-    if (steps->guard_x.before && blv_neumann_noise(n, batches))
-        return limit_by_noise(run, n, batches, steps, share);
-    return BLV_GO;
+    BLV_TRY(first_term(run, n, blv_sampler_next(batches->f), points, at, hg));
+    for (uint64_t q = 0; q < p; q++)
+        BLV_TRY(next_term(run, n, blv_sampler_next(batches->g), points, at));
+    return last_product(run, n, Q, blv_sampler_next(batches->g), points, at, hg);
 }

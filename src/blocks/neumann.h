@@ -37,32 +37,29 @@ typedef struct blv_neumann {
     double first_eta, factors; /* automatic or given: eta and Q at the start */
     blv_neumann_form form;
     bool watched;                 /* eta is automatic */
+    blv_steps *steps;             /* whose constants they come from */
+    double measured_at;           /* when those were estimated, as in blv_steps */
     blv_stream stream;            /* of p: the number of the iteration is its position */
     blv_vec *v;                   /* the run's "v": of the last estimate at the first point */
     blv_vec *sum[BLV_POINTS_MAX]; /* scratch, like the others */
     blv_vec *r[BLV_POINTS_MAX];
     double r_size[BLV_POINTS_MAX], first_size[BLV_POINTS_MAX]; /* |r|, |r_0| */
-    blv_vec *hr, *jv, *trial, *mean;
+    blv_vec *hr, *jv;
 } blv_neumann;
 
 #define BLV_NEUMANN_Q_MAX 1e6
 
-/* In `open`. points: at which an estimate is made at once. */
-blv_error blv_neumann_open(blv_run *run, blv_neumann *neumann, blv_neumann_form form,
-                           size_t points);
-/* Whether constants are needed for eta or Q. */
-bool blv_neumann_is_auto(const blv_neumann *neumann);
+/* In `open`. points: at which an estimate is made at once. Opens the steps, too. */
+blv_error blv_neumann_open(blv_run *run, blv_neumann *neumann, blv_neumann_form form, size_t points,
+                           blv_steps *steps);
 /* In `prepare`, after blv_steps_prepare: automatic eta is 1/L; automatic Q the smallest with
  * (1 - mu eta)^Q <= 0.05, at most 300, and at least 10 (5 for the random form), since mu and L
- * may come to be further apart than they are at the start.
- * Automatic x-steps are also at most share |grad Phi|^2/(L_phi s^2), where s^2 is the variance of
- * estimates on these batches, measured near y*(x): a step a leaves |grad Phi| at a level of about
- * s sqrt(a L_phi/2). */
-blv_flow blv_neumann_prepare(blv_run *run, blv_neumann *neumann, const blv_samplers *batches,
-                             blv_steps *steps, double share);
-/* hg[i] = the estimate at point i, all on the same batches.
- * Where L is seen to be larger than it was estimated, an automatic eta becomes |r|/|Hr|, and comes
- * back by 2% with each estimate. An automatic Q keeps Q eta what it was, up to 300 factors. */
+ * may come to be further apart. */
+void blv_neumann_prepare(blv_run *run, blv_neumann *neumann);
+/* hg[i] = the estimate at point i, all on the same batches. Automatic eta and Q follow the
+ * constants where those were estimated again. Where L is seen to be larger than it was estimated,
+ * an automatic eta becomes |r|/|Hr|, and comes back by 2% with each estimate. An automatic Q keeps
+ * Q eta what it was, up to 300 factors. */
 blv_flow blv_neumann_estimate(blv_run *run, blv_neumann *neumann, const blv_samplers *batches,
                               size_t points, const blv_point *at, blv_vec *const *hg);
 

@@ -63,6 +63,7 @@ static blv_flow measure(blv_run *run, blv_steps *s, const blv_pair *p, double *c
     double v_norm, jv_norm;
     blv_scalar list[BLV_STEP_SCALARS], *end = list;
     const blv_directions of = {.gy = p->gy, .r = p->r, .v = p->v, .hv = p->hv};
+    BLV_TRY(blv_steps_renew(run, s));
     end = blv_steps_ask(run, s, &of, end);
     end = blv_ask_norm(end, &m->d_norm, p->w);
     end = blv_guard_ask(&s->guard_x, p->x, p->w, end);
@@ -79,6 +80,7 @@ blv_flow blv_pair_guard_steps(blv_run *run, blv_pair_guard *g, blv_steps *s, dou
     blv_metrics *m = blv_run_metrics(run);
     double cross;
     BLV_TRY(measure(run, s, p, &cross));
+    s->noisy = batch ? 1.0 : 0.0;
     if (!batch) {
         judge_together(g, s, decay, p, cross, m);
         return BLV_GO;

@@ -30,9 +30,10 @@ struct blv_rough {
     blv_linear_work *cg;
     blv_agd agd;
     blv_sampler *f_rows, *g_rows;
-    double L;                /* as far as it is known */
-    blv_vec *start;          /* of Lanczos: random */
-    blv_vec *y, *v, *gy;     /* gy: at x and y */
+    double f_begin[BLV_SAMPLER_NUMBERS], g_begin[BLV_SAMPLER_NUMBERS]; /* their first positions */
+    double L;                                                          /* as far as it is known */
+    blv_vec *start;                                                    /* of Lanczos: random */
+    blv_vec *y, *v, *gy;                                               /* gy: at x and y */
     blv_vec *y1, *dy, *dv;   /* y + dy, and what y and v change by */
     blv_vec *fy, *hv, *side; /* fy and H v at x and y; right sides */
     blv_vec *shifted, *base; /* for differences; base: gradient in y where they are taken */
@@ -70,7 +71,10 @@ static blv_error open_parts(blv_run *run, blv_rough *s) {
     size_t steps = LANCZOS_STEPS * s->effort;
     BLV_CHECK(blv_lanczos_create(&s->lanczos, run->def->space_y, steps));
     BLV_CHECK(open_rows(run, run->def->upper_samples, "sketch f", &s->f_rows));
-    return open_rows(run, run->def->lower_samples, "sketch g", &s->g_rows);
+    BLV_CHECK(open_rows(run, run->def->lower_samples, "sketch g", &s->g_rows));
+    blv_sampler_get(s->f_rows, s->f_begin);
+    blv_sampler_get(s->g_rows, s->g_begin);
+    return BLV_OK;
 }
 
 static blv_error open_vectors(blv_run *run, blv_rough *s) {
@@ -105,10 +109,6 @@ blv_error blv_rough_open(blv_run *run, blv_rough **sketch) {
     BLV_CHECK(blv_random_start(run, s->start));
     *sketch = s;
     return BLV_OK;
-}
-
-const blv_vec *blv_rough_y(const blv_rough *s) {
-    return s->y;
 }
 
 /* ---- Products with second derivatives ---- */
@@ -370,6 +370,8 @@ blv_flow blv_rough_estimate(blv_run *run, blv_rough *s, double *lambda, double f
     *c = (blv_constants){
         .L_f = NAN, .mu_f = NAN, .L_x = NAN, .doubt = EFFORT_MAX / (double)s->effort};
     s->L = 0.0;
+    blv_sampler_put(s->f_rows, s->f_begin);
+    blv_sampler_put(s->g_rows, s->g_begin);
     blv_vec_copy(s->y, run->y);
     BLV_TRY(lower_spectrum(s, run->y, c));
     BLV_TRY(descend(s));

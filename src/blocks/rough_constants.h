@@ -28,5 +28,3 @@ blv_error blv_rough_open(blv_run *run, blv_rough **sketch);
  * in blv_constants_penalized; NULL: none of them. */
 blv_flow blv_rough_estimate(blv_run *run, blv_rough *sketch, double *lambda, double factor,
                             bool want_L_x, blv_constants *constants);
-/* After that: a y on the way to y*(x). */
-const blv_vec *blv_rough_y(const blv_rough *sketch);

@@ -1,10 +1,11 @@
 #include "blocks/steps.h"
 #include "blocks/schedule.h"
+#include "core/run_private.h"
 #include "core/workspace.h"
 
 #include <math.h>
 
-enum { HOLD_MAX = 3000 };
+enum { HOLD_MAX = 3000, RENEWAL_GROWTH = 2 };
 static const double agreement = 0.9; /* a cosine */
 
 blv_error blv_hypergradient_terms_open(blv_run *run, blv_hypergradient_terms *p) {
@@ -30,6 +31,7 @@ static blv_error keep_constants(blv_run *run, blv_constants *c) {
 blv_error blv_steps_open(blv_run *run, blv_steps *s, blv_steps_of which, bool also) {
     bool has_v = which == BLV_STEPS_XYV;
     bool estimate = also || isnan(s->x) || isnan(s->y) || (has_v && isnan(s->v));
+    s->automatic = isnan(s->x) && isnan(s->y) && (!has_v || isnan(s->v));
     BLV_CHECK(open_step(run, "auto_step_x", &s->x, "d before", BLV_LEVEL_X, &s->guard_x));
     BLV_CHECK(open_step(run, "auto_step_y", &s->y, "gy before", BLV_LEVEL_Y, &s->guard_y));
     BLV_CHECK(blv_state_hiddens(run, "largest |Hv|/|v|", &s->curvature, "ceiling of step_x",
@@ -40,7 +42,21 @@ blv_error blv_steps_open(blv_run *run, blv_steps *s, blv_steps_of which, bool al
     if (!estimate)
         return BLV_OK;
     BLV_CHECK(keep_constants(run, &s->constants));
+    BLV_CHECK(blv_state_hiddens(run, "noisy", &s->noisy, "measured at", &s->measured_at,
+                                "measured step_x", &s->measured_x, "measured step_y",
+                                &s->measured_y, "y-steps for an x-step", &s->inner_steps, NULL));
     return blv_constants_open(run, &s->work);
+}
+
+static double calls(const blv_run *run) {
+    return (double)(blv_counts_total(&run->result.counts) +
+                    blv_counts_total(&run->result.setup_counts));
+}
+
+static void keep_measured(const blv_run *run, blv_steps *s) {
+    s->measured_at = calls(run);
+    s->measured_x = blv_auto_outer_step(NAN, &s->constants, s->inner_steps);
+    s->measured_y = blv_auto_inner_step(NAN, &s->constants);
 }
 
 blv_flow blv_steps_prepare(blv_run *run, blv_steps *s, double inner_steps) {
@@ -53,6 +69,38 @@ blv_flow blv_steps_prepare(blv_run *run, blv_steps *s, double inner_steps) {
     s->v = blv_auto_inner_step(s->v, &s->constants);
     s->x = blv_auto_outer_step(s->x, &s->constants, inner_steps);
     blv_run_note(run, "steps: step_y = %.4g, step_x = %.4g", s->y, s->x);
+    s->inner_steps = inner_steps;
+    keep_measured(run, s);
+    return BLV_GO;
+}
+
+static double growth(double fresh, double before) {
+    return fresh > 0.0 && before > 0.0 ? fresh / before : 1.0;
+}
+
+static blv_flow estimate_again(blv_run *run, blv_steps *s) {
+    blv_vec *const x = run->x, *const y = run->y;
+    run->x = s->x_now ? s->x_now : x;
+    run->y = s->y_now ? s->y_now : y;
+    blv_flow flow = blv_constants_estimate(run, s->work, &s->constants);
+    run->x = x;
+    run->y = y;
+    return flow;
+}
+
+blv_flow blv_steps_renew(blv_run *run, blv_steps *s) {
+    if (!s->work || s->noisy == 0.0 || calls(run) < RENEWAL_GROWTH * s->measured_at)
+        return BLV_GO;
+    double x = s->measured_x, y = s->measured_y, L_phi = s->constants.L_phi;
+    BLV_TRY(estimate_again(run, s));
+    s->constants.L_phi = fmax(s->constants.L_phi, 0.5 * L_phi);
+    keep_measured(run, s);
+    if (s->guard_x.before)
+        s->x *= growth(s->measured_x, x);
+    if (s->guard_y.before)
+        s->y *= growth(s->measured_y, y);
+    if (s->guard_v.before)
+        s->v *= growth(s->measured_y, y);
     return BLV_GO;
 }
 
@@ -69,11 +117,11 @@ void blv_steps_loop_v(blv_steps *s, double steps) {
 }
 
 double blv_steps_hold(const blv_steps *s) {
-    return fmin(3.0 / (s->x * s->constants.L_phi), HOLD_MAX);
+    return s->automatic ? fmin(3.0 / (s->x * s->constants.L_phi), HOLD_MAX) : 1.0;
 }
 
 double blv_steps_decay(const blv_run *run, const blv_steps *s, const blv_batch *batch) {
-    if (!batch || !s->guard_x.before || !s->guard_y.before)
+    if (!batch || !s->automatic)
         return 1.0;
     return blv_decay_after(blv_steps_hold(s), blv_run_iteration(run), 0.5);
 }
@@ -111,6 +159,8 @@ void blv_steps_watch(blv_steps *s, const blv_directions *of) {
 
 blv_flow blv_steps_measure(blv_run *run, blv_steps *s, const blv_directions *of) {
     blv_scalar list[BLV_STEP_SCALARS], *end = list;
+    if (of->d)
+        BLV_TRY(blv_steps_renew(run, s));
     end = ask(run, s, of, end);
     BLV_TRY(blv_run_reduce(run, (size_t)(end - list), list));
     blv_steps_watch(s, of);
@@ -157,6 +207,7 @@ static void regrow(blv_steps *s, bool was_limited) {
 double blv_steps_x(blv_steps *s, double decay, const blv_batch *batch, const blv_vec *d,
                    double norm) {
     double step = blv_guard_step(&s->guard_x, &s->x, decay, batch, d, norm);
+    s->noisy = batch ? 1.0 : 0.0;
     if (s->guard_x.before && !batch)
         regrow(s, step < decay * s->x);
     return step;

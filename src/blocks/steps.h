@@ -24,9 +24,15 @@ typedef struct blv_steps {
     blv_guard guard_x, guard_y, guard_v;
     double curvature; /* |Hv|/|v|, the largest; forgotten by 2% with each look */
     bool loops_y, loops_v;
-    double x_ceiling, x_before; /* up to which a shortened x-step grows again; the last one */
-    double v_norm, hv_norm;     /* of the last product with H */
-    double bold;                /* not 0: L_phi is a rough one, and no step has been shortened */
+    double x_ceiling, x_before;    /* up to which a shortened x-step grows again; the last one */
+    double v_norm, hv_norm;        /* of the last product with H */
+    double bold;                   /* not 0: L_phi is a rough one, and no step has been shortened */
+    double inner_steps;            /* y-steps between two x-steps */
+    bool automatic;                /* all steps are */
+    double noisy;                  /* not 0: steps are taken on batches */
+    blv_vec *x_now, *y_now;        /* where they are estimated again; NULL: at the run's x and y */
+    double measured_at;            /* oracle calls, when the constants were estimated last */
+    double measured_x, measured_y; /* the steps that followed from them */
 } blv_steps;
 
 typedef enum blv_steps_of { BLV_STEPS_XY, BLV_STEPS_XYV } blv_steps_of;
@@ -45,9 +51,9 @@ blv_flow blv_steps_prepare(blv_run *run, blv_steps *steps, double inner_steps);
 void blv_steps_loop_y(blv_steps *s, double steps);
 void blv_steps_loop_v(blv_steps *s, double steps);
 
-/* After prepare, when all steps are automatic: over how many iterations decaying ones keep their
- * length first. Three times as many as x needs, 3/(step_x L_phi), but at most 3000: steps that
- * shrink before that do not arrive. */
+/* Over how many iterations steps that decay keep their length first. Automatic ones: three times as
+ * many as x needs, 3/(step_x L_phi), but at most 3000, since steps that shrink before that do not
+ * arrive. 1 where a step is given: as published. */
 double blv_steps_hold(const blv_steps *steps);
 
 /* For solvers whose published steps are constant: on batches automatic ones decay as
@@ -63,8 +69,13 @@ typedef struct blv_directions {
     const blv_vec *v, *hv;
 } blv_directions;
 
+/* Penalties that change by decades take L, mu and L_phi along, and on batches no guard sees that x
+ * runs ahead of y. So there the constants are estimated again each time the oracle calls have
+ * doubled: steps of y and v follow them, the x-step can only become shorter. Where nothing
+ * is automatic, and on whole sums, nothing happens. */
+blv_flow blv_steps_renew(blv_run *run, blv_steps *steps);
 /* One reduction for their norms, which go into the metrics, and for what the steps below look at.
- */
+ * Where d is among them: after blv_steps_renew. */
 blv_flow blv_steps_measure(blv_run *run, blv_steps *steps, const blv_directions *directions);
 /* Its parts, for a reduction that has more to ask for: blv_steps_ask before, blv_steps_watch after.
  */

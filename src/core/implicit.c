@@ -100,33 +100,50 @@ static int apply_hessian(void *context, const blv_vec *in, blv_vec *out) {
     return (int)blv_eval_hvp(m->eval, NULL, m->x, m->y, in, out);
 }
 
-/* Before a solve with H(x, y): H itself, where past solves were hard. Does not count as one. */
-static blv_flow renew_matrix(blv_implicit *m, const blv_vec *x, const blv_vec *y) {
+/* Half of a budget is for y, half for v. */
+static size_t products_max(const blv_implicit *m) {
+    size_t dim = m->eval->def->dim_y;
+    return m->budget > 0 ? m->budget / 2 : dim < 10000 ? 20 * dim + 100 : 200000;
+}
+
+static blv_flow form_matrix(blv_implicit *m) {
     blv_recycled *r = m->cg->recycled;
     const size_t n = m->eval->def->dim_y;
-    m->x = x;
-    m->y = y;
-    if (!r || !blv_recycled_wants_matrix(r, n))
-        return BLV_GO;
     for (size_t j = 0; j < n; j++) {
         for (size_t i = 0; i < n; i++)
             r->room[i] = i == j ? 1.0 : 0.0;
         blv_vec_write(m->unit, r->room);
-        BLV_TRY(blv_eval_hvp(m->eval, NULL, x, y, m->unit, m->column));
+        BLV_TRY(blv_eval_hvp(m->eval, NULL, m->x, m->y, m->unit, m->column));
         blv_vec_read(m->column, r->upper + j * n);
     }
     blv_recycled_take_matrix(r, n);
     return BLV_GO;
 }
 
-void blv_implicit_budget(blv_implicit *m, size_t products) {
-    m->budget = products;
+/* H(x, y) out = b by CG. H itself becomes its preconditioner where past solves were hard, and where
+ * H seems singular: penalties that are decades apart look like that. */
+static blv_flow solve(blv_implicit *m, const blv_vec *x, const blv_vec *y, const blv_vec *b,
+                      blv_vec *out, bool out_is_zero, double tol, blv_linear_result *result) {
+    blv_recycled *r = m->cg->recycled;
+    const size_t products = products_max(m);
+    m->x = x;
+    m->y = y;
+    bool may_form = r && r->upper;
+    if (may_form && blv_recycled_wants_matrix(r, m->eval->def->dim_y)) {
+        BLV_TRY(form_matrix(m));
+        may_form = false;
+    }
+    *result = blv_cg_solve(m->cg, apply_hessian, m, b, out, out_is_zero, tol, products);
+    if (!may_form || result->end != BLV_LINEAR_SINGULAR)
+        return BLV_GO;
+    BLV_TRY(form_matrix(m));
+    if (r->is_dense != 0.0)
+        *result = blv_cg_solve(m->cg, apply_hessian, m, b, out, true, tol, products);
+    return BLV_GO;
 }
 
-/* Half of a budget is for y, half for v. */
-static size_t products_max(const blv_implicit *m) {
-    size_t dim = m->eval->def->dim_y;
-    return m->budget > 0 ? m->budget / 2 : dim < 10000 ? 20 * dim + 100 : 200000;
+void blv_implicit_budget(blv_implicit *m, size_t products) {
+    m->budget = products;
 }
 
 static bool budget_left(const blv_implicit *m) {
@@ -135,9 +152,8 @@ static bool budget_left(const blv_implicit *m) {
 
 /* p = approximate H^-1 gy, or another direction along which g falls from y to y - p. */
 static blv_flow newton_direction(blv_implicit *m, const blv_vec *x, const blv_vec *y, double tol) {
-    BLV_TRY(renew_matrix(m, x, y));
-    blv_linear_result r =
-        blv_cg_solve(m->cg, apply_hessian, m, m->gy, m->p, true, tol, products_max(m));
+    blv_linear_result r;
+    BLV_TRY(solve(m, x, y, m->gy, m->p, true, tol, &r));
     if (r.end == BLV_LINEAR_OPERATOR)
         return (blv_flow)r.code;
     if (r.end == BLV_LINEAR_NONFINITE)
@@ -234,9 +250,9 @@ static blv_flow flow_of(const blv_linear_result *r) {
 
 blv_flow blv_implicit_adjoint(blv_implicit *m, const blv_vec *x, const blv_vec *y, const blv_vec *b,
                               blv_vec *v, double tol, double *r_norm) {
-    BLV_TRY(renew_matrix(m, x, y));
     size_t limit = products_max(m);
-    blv_linear_result r = blv_cg_solve(m->cg, apply_hessian, m, b, v, false, tol, limit);
+    blv_linear_result r;
+    BLV_TRY(solve(m, x, y, b, v, false, tol, &r));
     bool solved = r.end == BLV_LINEAR_CONVERGED || r.end == BLV_LINEAR_STALLED;
     m->minimum = r.end == BLV_LINEAR_INDEFINITE ? BLV_NO : solved ? BLV_YES : BLV_UNKNOWN;
     if (flow_of(&r) == BLV_GO &&
@@ -296,7 +312,8 @@ blv_flow blv_implicit_gradient(blv_implicit *m, const blv_vec *x, blv_vec *y, bl
 static blv_flow correct_v(blv_implicit *m, const blv_vec *x, const blv_vec *y, blv_vec *v,
                           double reduce, double *r_norm, double *left) {
     blv_vec *r = m->p, *dv = m->y_trial;
-    BLV_TRY(renew_matrix(m, x, y));
+    m->x = x;
+    m->y = y;
     if (blv_vec_norm(v) > 0.0) {
         BLV_TRY((blv_flow)apply_hessian(m, v, r));
         blv_vec_combine(r, 1.0, m->fy, -1.0, r);
@@ -304,8 +321,8 @@ static blv_flow correct_v(blv_implicit *m, const blv_vec *x, const blv_vec *y, b
         blv_vec_copy(r, m->fy);
     }
     double first = blv_vec_norm(r);
-    blv_linear_result result =
-        blv_cg_solve(m->cg, apply_hessian, m, r, dv, true, reduce * first, products_max(m));
+    blv_linear_result result;
+    BLV_TRY(solve(m, x, y, r, dv, true, reduce * first, &result));
     *r_norm = result.residual;
     *left = first > 0.0 ? result.residual / first : 0.0;
     BLV_TRY(flow_of(&result));

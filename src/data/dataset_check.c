@@ -142,16 +142,24 @@ static blv_error check_names(const char *const *names, size_t count, const char 
     return BLV_OK;
 }
 
+static blv_error check_weights(const blv_dataset_view *v, const complaint *c) {
+    double sum = 0.0;
+    for (size_t i = 0; v->weight && i < v->rows; sum += v->weight[i++])
+        if (!(v->weight[i] >= 0.0 && isfinite(v->weight[i])))
+            return COMPLAIN(c, "row %zu: weight %g; expected a number from 0 on", c->where, i,
+                            v->weight[i]);
+    if (v->weight && !(sum > 0.0 && isfinite(sum)))
+        return COMPLAIN(c, "the weights of the rows add up to %g", c->where, sum);
+    return BLV_OK;
+}
+
 static blv_error check_view(const blv_dataset_view *v, const complaint *c) {
     BLV_CHECK(check_shape(v, c));
     BLV_CHECK(check_held(v, c));
     if (v->row_start)
         BLV_CHECK(check_sparse(v, c));
     BLV_CHECK(check_values(v, c));
-    for (size_t i = 0; v->weight && i < v->rows; i++)
-        if (!(v->weight[i] >= 0.0 && isfinite(v->weight[i])))
-            return COMPLAIN(c, "row %zu: weight %g; expected a number from 0 on", c->where, i,
-                            v->weight[i]);
+    BLV_CHECK(check_weights(v, c));
     BLV_CHECK(check_labels(v, v->label, c));
     BLV_CHECK(check_labels(v, v->true_label, c));
     BLV_CHECK(check_names(v->class_names, v->classes, "class", c));

@@ -202,7 +202,7 @@ static bool note_constant(blv_table *t) {
     size_t count = 0;
     for (size_t j = 0; j < t->used_count; j++) {
         const blv_column *c = t->used[j];
-        if (t->rows < 2 || c->learned || !is_constant(t, c))
+        if (t->rows < 2 || c->learned || t->r->share || !is_constant(t, c)) /* of all rows */
             continue;
         blv_list_name(names, sizeof names, column_name(t, c));
         count++;
@@ -301,27 +301,6 @@ static size_t encode_row(const blv_table *t, size_t i, uint32_t *feature, double
     return n;
 }
 
-/* In the memory of the numbers, which grows or shrinks: large tables are not held twice. */
-static blv_error put_dense(blv_table *t, size_t features, uint32_t *feature, double *value) {
-    const size_t n = t->number_columns, most = features > n ? features : n;
-    BLV_CHECK(blv_reading_expect(t->r, (uint64_t)t->rows * most, sizeof(double),
-                                 "the table with its categories as columns"));
-    t->numbers.count = 0;
-    if (t->rows > SIZE_MAX / most || !blv_list_room(&t->numbers, t->rows * most, sizeof(double)))
-        return blv_explain_memory(t->r->why);
-    for (size_t k = 0; k < t->rows; k++) {
-        size_t i = features > n ? t->rows - 1 - k : k; /* wider rows from the last on */
-        size_t stored = encode_row(t, i, feature, value);
-        double *row = (double *)t->numbers.items + i * features;
-        memset(row, 0, features * sizeof *row);
-        for (size_t e = 0; e < stored; e++)
-            row[feature[e]] = value[e];
-    }
-    t->numbers.count = t->rows * features;
-    void *dense = blv_list_take(&t->numbers, sizeof(double));
-    return blv_need_memory(blv_dataset_put(t->r->dataset, BLV_PART_DENSE, dense), t->r->why);
-}
-
 /* Rows that were encoded are not needed again: a large table is not held twice. */
 static void discard_rows(const blv_table *t, size_t first, size_t end) {
     const size_t row = t->number_columns * sizeof(double);
@@ -333,6 +312,21 @@ static void discard_rows(const blv_table *t, size_t first, size_t end) {
         if (code && t->column[j].code.count == t->rows)
             blv_discard(code + first, code + end);
     }
+}
+
+static blv_error put_dense(const blv_table *t, size_t features, uint32_t *feature, double *value) {
+    BLV_CHECK(blv_reading_expect(t->r, (uint64_t)t->rows * features, sizeof(double),
+                                 "the table with its categories as columns"));
+    double *dense =
+        t->rows > SIZE_MAX / features ? NULL : calloc(t->rows * features, sizeof *dense);
+    for (size_t i = 0; dense && i < t->rows; i++) {
+        const size_t stored = encode_row(t, i, feature, value);
+        for (size_t e = 0; e < stored; e++)
+            dense[i * features + feature[e]] = value[e];
+        if ((i + 1) % DISCARDED_ROWS == 0)
+            discard_rows(t, i + 1 - DISCARDED_ROWS, i + 1);
+    }
+    return blv_need_memory(blv_dataset_put(t->r->dataset, BLV_PART_DENSE, dense), t->r->why);
 }
 
 static blv_error put_sparse(const blv_table *t, size_t stored, uint32_t *feature, double *value) {

@@ -51,10 +51,9 @@ static blv_error record(blv_reading *r) {
                            r->why);
 }
 
-/* Text in a plain file can be read from any line on. */
+/* A plain file can be read from any line or row on. */
 static bool has_parts(const blv_reading *r) {
-    return blv_input_is_file(r->input) && !r->options.weight &&
-           (r->format == BLV_FORMAT_LIBSVM || r->format == BLV_FORMAT_CSV);
+    return blv_input_is_file(r->input) && !r->options.weight && r->format != BLV_FORMAT_ARFF;
 }
 
 static blv_error read_input(blv_reading *r) {
@@ -108,7 +107,21 @@ static blv_error read_set(blv_reading *r, blv_dataset **dataset) {
     return error;
 }
 
-/* Each rank a part of the file where that can be, else all of them the whole. The file is opened on
+/* One rank reads the file and deals its rows out. */
+static blv_error read_and_deal(blv_reading *whole, blv_dataset **dataset) {
+    const blv_ranks *ranks = whole->options.ranks;
+    blv_error error = ranks->rank == 0 ? read_set(whole, dataset) : BLV_OK;
+    BLV_CHECK(blv_ranks_agree(ranks, error, whole->why));
+    BLV_CHECK(blv_dataset_deal(dataset, ranks, whole->why));
+    if (!ranks->broadcast(ranks->context, 0, &whole->format, sizeof whole->format))
+        return blv_explain(whole->why, BLV_E_DEVICE, "the exchange between ranks failed");
+    (*dataset)->view.format = formats[whole->format].name;
+    return blv_need_memory(
+        blv_dataset_note(*dataset, "one rank has read the whole file and dealt it out"),
+        whole->why);
+}
+
+/* Each rank a part of the file where that can be, else one of them the whole. The file is opened on
  * all of them first. */
 static blv_error read_shared(const blv_reading *asked, blv_dataset **dataset) {
     const blv_ranks *ranks = asked->options.ranks;
@@ -119,15 +132,8 @@ static blv_error read_shared(const blv_reading *asked, blv_dataset **dataset) {
     BLV_CHECK(blv_ranks_agree(ranks, error, asked->why));
     part.share = ranks;
     error = read_set(&part, dataset);
-    if (error != BLV_NOT_SHARED) {
-        error = blv_ranks_agree(ranks, error, asked->why);
-    } else {
-        error = blv_ranks_agree(ranks, read_set(&whole, dataset), asked->why);
-        if (error == BLV_OK)
-            error = blv_dataset_spread(*dataset, ranks, asked->why);
-        if (error == BLV_OK && !blv_dataset_note(*dataset, "each rank has read the whole file"))
-            error = blv_explain_memory(asked->why);
-    }
+    error = blv_ranks_agree(ranks, error == BLV_NOT_SHARED ? read_and_deal(&whole, dataset) : error,
+                            asked->why);
     if (error != BLV_OK) {
         blv_dataset_release(*dataset);
         *dataset = NULL;

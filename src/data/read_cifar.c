@@ -48,6 +48,15 @@ static blv_error take_records(blv_reading *r, bool hundred, bool coarse, blv_lis
                        r->shown, blv_input_position(r->input), dense->count, length);
 }
 
+/* Of several ranks each reads some records; a file that ends inside one is left to one rank. */
+static blv_error take_own_records(blv_reading *r, bool hundred) {
+    const uint64_t length = PIXELS + (hundred ? 2 : 1), records = blv_input_size(r->input) / length;
+    if (blv_input_size(r->input) % length != 0)
+        return BLV_NOT_SHARED;
+    const uint64_t local = blv_share_rows(r, (size_t)records), first = r->rows_before * length;
+    return blv_input_take_bytes(r->input, first, first + local * length, r->why);
+}
+
 blv_error blv_read_cifar(blv_reading *r) {
     const char *label = r->options.label;
     const bool hundred = r->format == BLV_FORMAT_CIFAR100;
@@ -56,14 +65,23 @@ blv_error blv_read_cifar(blv_reading *r) {
         return blv_explain(r->why, BLV_E_VALUE, "%s: label is '%.60s'; expected %s", r->shown,
                            label, hundred ? "coarse or fine" : "none given for CIFAR-10");
     blv_list dense = {0};
-    blv_error error = take_records(r, hundred, coarse, &dense);
+    blv_error error = r->share ? take_own_records(r, hundred) : BLV_OK;
+    if (!error)
+        error = take_records(r, hundred, coarse, &dense);
+    if (r->share && !blv_share_all(r->share, !error))
+        error = BLV_NOT_SHARED;
     if (error) {
         free(dense.items);
         return error;
     }
-    r->dataset->view.rows = dense.count;
+    const size_t local = dense.count;
+    size_t rows = local;
     r->dataset->view.columns = PIXELS;
     r->dataset->view.precision = r->options.precision;
-    void *rows = blv_list_take(&dense, PIXELS * blv_value_size(r->options.precision));
-    return blv_need_memory(blv_dataset_put(r->dataset, BLV_PART_DENSE, rows), r->why);
+    void *numbers = blv_list_take(&dense, PIXELS * blv_value_size(r->options.precision));
+    BLV_CHECK(blv_need_memory(blv_dataset_put(r->dataset, BLV_PART_DENSE, numbers), r->why));
+    if (r->share)
+        BLV_CHECK(blv_share_labels(r, local, &rows));
+    r->dataset->view.rows = rows;
+    return r->share ? blv_share_held(r, local, rows) : BLV_OK;
 }

@@ -206,6 +206,26 @@ static blv_error take_labels(blv_reading *r) {
     return error;
 }
 
+static blv_error take_elements(blv_reading *r, const blv_idx *idx) {
+    const blv_precision precision = r->dataset->view.precision;
+    void *dense = NULL;
+    BLV_CHECK(blv_reading_expect(r, idx->count, blv_value_size(precision), "its elements"));
+    BLV_CHECK(blv_idx_read(idx, precision, &dense, r->why));
+    return blv_need_memory(blv_dataset_put(r->dataset, BLV_PART_DENSE, dense), r->why);
+}
+
+/* Those of this rank. */
+static blv_error take_rows(blv_reading *r, blv_idx *idx) {
+    const size_t rows = r->dataset->view.rows, columns = r->dataset->view.columns;
+    const size_t local = blv_share_rows(r, rows), row_size = columns * idx->item_size;
+    const uint64_t first = blv_input_position(r->input) + r->rows_before * row_size;
+    idx->count = local * columns;
+    blv_error error = blv_input_take_bytes(r->input, first, first + local * row_size, r->why);
+    if (!error)
+        error = take_elements(r, idx);
+    return blv_share_all(r->share, !error) ? blv_share_held(r, local, rows) : BLV_NOT_SHARED;
+}
+
 blv_error blv_read_idx(blv_reading *r) {
     blv_dataset *d = r->dataset;
     blv_idx idx;
@@ -223,9 +243,6 @@ blv_error blv_read_idx(blv_reading *r) {
                            idx.shape[0], idx.count == 0 ? "no" : "too many");
     }
     d->view.precision = r->options.precision;
-    void *dense = NULL;
-    BLV_CHECK(blv_reading_expect(r, idx.count, blv_value_size(d->view.precision), "its elements"));
-    BLV_CHECK(blv_idx_read(&idx, d->view.precision, &dense, r->why));
-    BLV_CHECK(blv_need_memory(blv_dataset_put(d, BLV_PART_DENSE, dense), r->why));
+    BLV_CHECK(r->share ? take_rows(r, &idx) : take_elements(r, &idx));
     return take_labels(r);
 }

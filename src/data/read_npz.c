@@ -5,6 +5,7 @@
  * features; its labels are in a separate file.
  *
  * Dense features that lie in the file as they are wanted in memory are mapped. */
+#include "base/rank_exchange.h"
 #include "data/reading.h"
 
 #include <math.h>
@@ -82,7 +83,8 @@ static blv_error map_features(blv_reading *r, const blv_npz *npz, const char *na
                               const blv_npz_place *place) {
     long page = sysconf(_SC_PAGESIZE);
     const blv_npz_entry *entry = blv_npz_find(npz, name);
-    uint64_t end = place->at + place->header.bytes, start = end - entry->size;
+    uint64_t end = place->at + place->header.bytes,
+             start = r->share ? place->at : end - entry->size;
     uint64_t from = start - start % (uint64_t)(page > 0 ? page : 4096);
     size_t length = (size_t)(end - from);
     unsigned char *map = mmap(NULL, length, PROT_READ, MAP_PRIVATE, npz->fd, (off_t)from);
@@ -106,6 +108,66 @@ static bool can_be_mapped(const blv_reading *r, const blv_npz *npz, const blv_np
            r->options.layout != BLV_LAYOUT_SPARSE;
 }
 
+/* Whether the bytes that the ranks have read are those of the archive: before them is the header.
+ */
+static bool has_checksum(blv_reading *r, const blv_npz *npz, const char *name,
+                         const blv_npz_place *place, uLong own, size_t local) {
+    const blv_npz_entry *entry = blv_npz_find(npz, name);
+    const size_t row = (size_t)place->header.bytes / place->header.shape[0];
+    const struct part {
+        uLong crc;
+        size_t bytes;
+    } mine = {own, local * row};
+    const size_t header = (size_t)(entry->size - place->header.bytes);
+    size_t *sizes = blv_data_alloc((size_t)r->share->count, sizeof *sizes);
+    unsigned char *bytes = blv_data_alloc(header, 1);
+    void *all = NULL;
+    bool well =
+        bytes && sizes && blv_npz_pread(npz, place->at - header, bytes, header, r->why) == BLV_OK;
+    well = blv_share_all(r->share, well) &&
+           blv_ranks_gather(r->share, &mine, sizeof mine, &all, sizes);
+    uLong crc = well ? crc32_z(0, bytes, header) : 0;
+    for (int rank = 0; well && rank < r->share->count; rank++) {
+        const struct part *part = (const struct part *)all + rank;
+        crc = crc32_combine(crc, part->crc, (z_off_t)part->bytes);
+    }
+    free(sizes);
+    free(bytes);
+    free(all);
+    return well && crc == entry->crc;
+}
+
+/* The rows of this rank. */
+static blv_error take_own_rows(blv_reading *r, const blv_npz *npz, const char *name,
+                               const blv_npz_place *place) {
+    blv_dataset *d = r->dataset;
+    const size_t rows = d->view.rows, row = (size_t)place->header.bytes / rows;
+    if (npz->memory || place->at == 0 || place->header.fortran_order)
+        return BLV_NOT_SHARED;
+    const size_t local = blv_share_rows(r, rows);
+    blv_npz_place own = *place;
+    own.at += (uint64_t)r->rows_before * row;
+    own.header.bytes = (uint64_t)local * row;
+    blv_error error = BLV_OK;
+    uLong crc = 0;
+    if (npz->is_npy && can_be_mapped(r, npz, &own))
+        error = map_features(r, npz, name, &own);
+    if (!error && !d->view.mapped) {
+        double *dense = NULL;
+        d->view.precision = BLV_F64;
+        error =
+            blv_reading_expect(r, local * d->view.columns, sizeof *dense, "its array of features");
+        if (!error)
+            error = blv_npz_read_rows(npz, place, r->rows_before, local, &dense, &crc, r->why);
+        if (!error)
+            error = blv_need_memory(blv_dataset_put(d, BLV_PART_DENSE, dense), r->why);
+    }
+    if (!blv_share_all(r->share, !error) ||
+        (!npz->is_npy && !has_checksum(r, npz, name, place, crc, local)))
+        return BLV_NOT_SHARED;
+    return blv_share_held(r, local, rows);
+}
+
 static blv_error take_dense(blv_reading *r, blv_npz *npz, const char *name) {
     blv_dataset *d = r->dataset;
     blv_npz_place place;
@@ -119,6 +181,8 @@ static blv_error take_dense(blv_reading *r, blv_npz *npz, const char *name) {
         return reject(npz, name, r->why, "too many columns");
     d->view.rows = h->shape[0];
     d->view.columns = h->count / h->shape[0];
+    if (r->share)
+        return take_own_rows(r, npz, name, &place);
     if (can_be_mapped(r, npz, &place))
         BLV_CHECK(map_features(r, npz, name, &place));
     if (d->view.mapped)
@@ -269,7 +333,7 @@ static blv_error take_sparse(blv_reading *r, blv_npz *npz) {
 
 static blv_error take_features(blv_reading *r, blv_npz *npz) {
     if (blv_npz_find(npz, "indptr") && blv_npz_find(npz, "indices") && blv_npz_find(npz, "data"))
-        return take_sparse(r, npz);
+        return r->share ? BLV_NOT_SHARED : take_sparse(r, npz);
     const char *name = feature_name(npz);
     if (name)
         return take_dense(r, npz, name);

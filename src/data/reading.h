@@ -73,15 +73,20 @@ blv_error blv_dataset_read_as(blv_dataset **dataset, blv_format format, const ch
 
 /* ---- Rows that ranks share ---- */
 
-/* What a reader returns, on all ranks, where one of them cannot read its part as it is: then each
+/* What a reader returns, on all ranks, where one of them cannot read its part as it is: then one
  * reads the whole file, and what is wrong is found as one process finds it. */
 #define BLV_NOT_SHARED BLV_E_STOPPED
 
 /* Whether it holds on all ranks. */
 bool blv_share_all(const blv_ranks *ranks, bool here);
+/* How many of so many rows, one after the other, this rank reads; those before are rows_before. */
+size_t blv_share_rows(blv_reading *r, size_t rows);
 /* The rows of this rank have been read, and their labels were added: the labels become those of all
  * rows, *rows their number. */
 blv_error blv_share_labels(blv_reading *r, size_t local, size_t *rows);
+/* A set that rank 0 has read, dealt out to all ranks; *dataset is NULL on the others at first, and
+ * on all that fail. */
+blv_error blv_dataset_deal(blv_dataset **dataset, const blv_ranks *ranks, blv_message *why);
 /* Says which of the rows are here, once the set has their features. */
 blv_error blv_share_held(blv_reading *r, size_t local, size_t rows);
 

@@ -116,6 +116,13 @@ blv_error blv_share_labels(blv_reading *r, size_t local, size_t *rows) {
                             r->shown);
 }
 
+size_t blv_share_rows(blv_reading *r, size_t rows) {
+    const size_t rank = (size_t)r->share->rank, count = (size_t)r->share->count;
+    const size_t each = rows / count, more = rows % count;
+    r->rows_before = rank * each + (rank < more ? rank : more);
+    return each + (rank < more);
+}
+
 blv_error blv_share_held(blv_reading *r, size_t local, size_t rows) {
     size_t *held = blv_data_alloc(local, sizeof *held);
     for (size_t i = 0; held && i < local; i++)

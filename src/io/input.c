@@ -235,6 +235,10 @@ blv_error blv_input_take_part(blv_input *input, size_t part, size_t parts, blv_m
     uint64_t first, end;
     BLV_CHECK(find_line(input, share * part, &first, why));
     BLV_CHECK(find_line(input, part + 1 == parts ? input->size : share * (part + 1), &end, why));
+    return blv_input_take_bytes(input, first, end, why);
+}
+
+blv_error blv_input_take_bytes(blv_input *input, uint64_t first, uint64_t end, blv_message *why) {
     stop(input);
     *input = (blv_input){.fd = input->fd,
                          .path = input->path,

@@ -54,6 +54,9 @@ blv_error blv_input_lines(blv_input *input, const char *unused, char **begin, ch
  * `parts` equal ones the number `part`. Whatever was read before is forgotten. */
 blv_error blv_input_take_part(blv_input *input, size_t part, size_t parts, blv_message *why);
 
+/* The same with the bytes first .. end - 1. */
+blv_error blv_input_take_bytes(blv_input *input, uint64_t first, uint64_t end, blv_message *why);
+
 /* The bytes of a stream, as they came, mapped into memory; NULL where it is a file. false where
  * that is not possible. */
 bool blv_input_map_stream(const blv_input *input, void **map, size_t *bytes);

@@ -129,6 +129,11 @@ typedef struct blv_npz_place {
 blv_error blv_npz_locate(const blv_npz *npz, const char *name, blv_npz_place *place,
                          blv_message *why);
 
+/* Rows first .. first + count - 1 of an array in C order that is not compressed, as
+ * blv_npz_read_f64; *crc: the checksum of their bytes. */
+blv_error blv_npz_read_rows(const blv_npz *npz, const blv_npz_place *place, size_t first,
+                            size_t count, double **data, uLong *crc, blv_message *why);
+
 /* Reads exactly n bytes. */
 blv_error blv_npz_pread(const blv_npz *npz, uint64_t at, void *buffer, size_t n, blv_message *why);
 

@@ -100,7 +100,9 @@ static void swap_items(unsigned char *bytes, size_t count, size_t item_size) {
 
 /* The elements lie packed at the end of `out`, from `raw` on, and are widened in place, front to
  * back: element i ends up before the place of any element that is yet to be read. */
-static void widen(double *out, const unsigned char *raw, const blv_npy_header *h) {
+static void widen(double *out, unsigned char *raw, const blv_npy_header *h) {
+    if (h->big_endian != blv_host_is_big_endian())
+        swap_items(raw, h->count, h->item_size);
 #define WIDEN(letter, type)                                                                        \
     if (h->kind == (letter) && h->item_size == sizeof(type))                                       \
         for (size_t i = 0; i < h->count; i++) {                                                    \
@@ -120,6 +122,10 @@ static void widen(double *out, const unsigned char *raw, const blv_npy_header *h
 #undef WIDEN
     for (size_t i = 0; h->kind == 'b' && i < h->count; i++)
         out[i] = raw[i] != 0;
+}
+
+static unsigned char *packed_in(double *values, const blv_npy_header *h) {
+    return (unsigned char *)values + h->count * (sizeof *values - h->item_size);
 }
 
 /* Walks the C order of dst; `from` is where that element is in the Fortran order of src. */
@@ -158,14 +164,12 @@ static blv_error read_elements(blv_npz_stream *s, const blv_npy_header *h, doubl
     double *values = malloc((h->count ? h->count : 1) * sizeof *values);
     if (!values)
         return blv_explain(why, BLV_E_MEMORY, "out of memory for %zu elements", h->count);
-    unsigned char *raw = (unsigned char *)values + h->count * (sizeof *values - h->item_size);
+    unsigned char *raw = packed_in(values, h);
     blv_error error = blv_npz_stream_read_last(s, raw, (size_t)h->bytes, why);
     if (error) {
         free(values);
         return error;
     }
-    if (h->big_endian != blv_host_is_big_endian())
-        swap_items(raw, h->count, h->item_size);
     widen(values, raw, h);
 
     if (h->fortran_order && h->ndim > 1 && h->count > 0) {
@@ -227,6 +231,28 @@ blv_error blv_npz_locate(const blv_npz *npz, const char *name, blv_npz_place *pl
 /* ---- Texts ---- */
 
 /* Pointers first, then the strings, each with its zero byte. */
+blv_error blv_npz_read_rows(const blv_npz *npz, const blv_npz_place *place, size_t first,
+                            size_t count, double **data, uLong *crc, blv_message *why) {
+    blv_npy_header part = place->header;
+    const size_t columns = part.count / part.shape[0];
+    part.count = count * columns;
+    part.bytes = part.count * part.item_size;
+    double *values = malloc((part.count + 1) * sizeof *values);
+    if (!values)
+        return blv_explain(why, BLV_E_MEMORY, "out of memory for %zu elements", part.count);
+    unsigned char *raw = packed_in(values, &part);
+    blv_error error = blv_npz_pread(npz, place->at + (uint64_t)first * columns * part.item_size,
+                                    raw, (size_t)part.bytes, why);
+    if (error) {
+        free(values);
+        return error;
+    }
+    *crc = crc32_z(0, raw, (size_t)part.bytes);
+    widen(values, raw, &part);
+    *data = values;
+    return BLV_OK;
+}
+
 static blv_error read_strings(blv_npz_stream *s, const blv_npy_header *h, char ***names,
                               blv_message *why) {
     const size_t item = h->item_size, each = sizeof(char *) + item + 1;

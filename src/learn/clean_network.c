@@ -18,7 +18,7 @@
 enum { UNITS = 64, BATCH = 64, FEWEST_STEPS = 300, MOST_STEPS = 2000, EPOCHS = 20, DECAYS = 2 };
 static const double decays[DECAYS] = {1e-2, 4e-2};
 static const double most_weight = 4.0;    /* of a trusted row in a network */
-static const double most_products = 1e11; /* what `auto` tries */
+static const double most_products = 5e11; /* what `auto` tries */
 static const double errors_behind = 1.0;  /* the linear models, where networks are still taken */
 
 /* ---- Answers ---- */

@@ -14,7 +14,7 @@ enum { SHRINKAGES = sizeof shrinkages / sizeof *shrinkages, LOSSES = BLV_OUTER_M
 
 static const double tolerated = 0.5; /* standard errors of a loss above the lowest */
 static const double clear_gain = 2.0;
-static const double much_work = 1e7; /* from here on one part is judged, and not all */
+static const double much_work = 2e6; /* from here on one part is judged, and not all */
 
 /* ---- Parts ---- */
 
@@ -196,7 +196,9 @@ blv_error blv_outer_judge(blv_outer *table, const blv_learner *all) {
         error = open_parts(&o);
     if (error == BLV_OK)
         error = judge_single(&o);
-    if (error == BLV_OK && t->options.penalty != BLV_PENALTY_ONE && !t->task.stopped)
+    /* long work, and fewer rows than penalties to tell apart, as with text: not tried */
+    const bool hopeless = t->work > much_work && t->penalty_count > table->rows;
+    if (error == BLV_OK && t->options.penalty != BLV_PENALTY_ONE && !hopeless && !t->task.stopped)
         error = walk(&o, &best, &tried);
     if (error == BLV_OK && tried > 0 && !t->task.stopped)
         choose(&o, best);

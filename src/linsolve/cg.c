@@ -12,12 +12,14 @@
  *
  * Why this variant: it is the one with the fewest vectors. Curvature is judged against u |A|, with
  * |A| the largest |A p|/|p| so far, because the curvature along a null direction comes out as
- * rounding noise of either sign and not as zero. */
+ * rounding noise of either sign and not as zero. Where M is A as it was, factored, A is definite
+ * however far its entries are apart, and rounding is left once the residual has long not fallen. */
 #include "linsolve/operator.h"
 
 #include <float.h>
 #include <math.h>
 
+enum { IDLE_MAX = 10 };
 /* A curvature of at most this many roundings of |A| counts as zero. */
 static const double flat_limit = 64.0;
 
@@ -45,7 +47,9 @@ blv_linear_result blv_cg_solve(blv_linear_work *work, blv_operator_fn apply, voi
     if (work->recycled)
         rho = precondition(work->recycled, r, z);
     blv_vec_copy(p, z);
-    double norm_a = 0.0;
+    const bool factored = work->recycled && work->recycled->is_dense != 0.0;
+    double norm_a = 0.0, least = result.residual;
+    int idle = 0; /* products since it was the least */
 
     while (result.products < max_products) {
         if (rho < DBL_MIN) /* its square can no longer be divided by */
@@ -59,7 +63,7 @@ blv_linear_result blv_cg_solve(blv_linear_work *work, blv_operator_fn apply, voi
         if (!blv_reduce(BLV_SCALARS(BLV_DOT(&pq, p, q), BLV_DOT(&pp, p, p), BLV_DOT(&qq, q, q))))
             return blv_linear_ended(result, BLV_LINEAR_NONFINITE);
         norm_a = fmax(norm_a, sqrt(qq / pp));
-        const double noise = flat_limit * u * norm_a * pp;
+        const double noise = factored ? 0.0 : flat_limit * u * norm_a * pp;
         if (pq <= noise)
             return blv_linear_ended(result,
                                     pq < -noise ? BLV_LINEAR_INDEFINITE : BLV_LINEAR_SINGULAR);
@@ -74,12 +78,14 @@ blv_linear_result blv_cg_solve(blv_linear_work *work, blv_operator_fn apply, voi
             return blv_linear_ended(result, BLV_LINEAR_NONFINITE);
         blv_vec_swap(x, q);
         work->moved = true;
+        idle = residual < least ? 0 : idle + 1;
+        least = fmin(least, residual);
         result.residual = residual;
         if (!isfinite(norm_x))
             return blv_linear_ended(result, BLV_LINEAR_NONFINITE);
         if (residual <= tol_abs)
             return blv_linear_ended(result, BLV_LINEAR_CONVERGED);
-        if (residual <= u * norm_a * norm_x)
+        if (factored ? idle == IDLE_MAX : residual <= u * norm_a * norm_x)
             return blv_linear_ended(result, BLV_LINEAR_STALLED);
 
         double rho_new = residual * residual;

@@ -33,14 +33,14 @@ bool blv_recycled_wants_matrix(const blv_recycled *r, size_t dim) {
 }
 
 /* Row by row, each subtracted from those below: no sums, whose order a compiler would have to keep.
- * False: not definite. */
-static bool factor(size_t n, double *a) {
-    double largest = 0.0;
+ * False: not definite. What rounding leaves of a pivot is told by the entry that it comes from, not
+ * by the largest: entries may be decades apart. */
+static bool factor(size_t n, double *a, double *first) {
     for (size_t k = 0; k < n; k++)
-        largest = fmax(largest, fabs(a[k * n + k]));
+        first[k] = a[k * n + k];
     for (size_t k = 0; k < n; k++) {
         const double *const row = a + k * n;
-        if (!(row[k] > (double)n * DBL_EPSILON * largest))
+        if (!(row[k] > (double)n * DBL_EPSILON * first[k]))
             return false;
         for (size_t i = k + 1; i < n; i++) {
             const double share = row[i] / row[k];
@@ -52,7 +52,7 @@ static bool factor(size_t n, double *a) {
 }
 
 void blv_recycled_take_matrix(blv_recycled *r, size_t dim) {
-    r->is_dense = factor(dim, r->upper) ? 1.0 : 0.0;
+    r->is_dense = factor(dim, r->upper, r->room) ? 1.0 : 0.0;
     r->products = 0.0;
     r->count = r->waiting = 0.0;
 }

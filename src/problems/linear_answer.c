@@ -9,15 +9,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Several sums: one addition need not wait for the one before. */
+#define DOT(real)                                                                                  \
+    static double dot_##real(size_t count, const double *w, const real *a) {                       \
+        enum { SUMS = 8 };                                                                         \
+        double sum[SUMS] = {0}, rest = 0.0;                                                        \
+        size_t j = 0;                                                                              \
+        for (; j + SUMS <= count; j += SUMS)                                                       \
+            for (size_t s = 0; s < SUMS; s++)                                                      \
+                sum[s] += w[j + s] * (double)a[j + s];                                             \
+        for (; j < count; j++)                                                                     \
+            rest += w[j] * (double)a[j];                                                           \
+        return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7])) + \
+               rest;                                                                               \
+    }
+DOT(float)
+DOT(double)
+
 static double score(const blv_linear_model *m, const blv_dataset_view *v, size_t row, size_t k) {
     const double *w = m->weights + k * m->columns;
     double sum = m->intercept ? m->intercept[k] : 0.0;
-    if (v->dense) {
-        size_t first = row * v->stride;
-        for (size_t j = 0; j < v->columns; j++)
-            sum += w[j] * blv_value_get(v->dense, v->precision, first + j);
-        return sum;
-    }
+    if (v->dense)
+        return sum + (v->precision == BLV_F32
+                          ? dot_float(v->columns, w, (const float *)v->dense + row * v->stride)
+                          : dot_double(v->columns, w, (const double *)v->dense + row * v->stride));
     for (size_t e = v->row_start[row]; e < v->row_start[row + 1]; e++)
         sum += w[v->column[e]] * blv_value_get(v->value, v->precision, e);
     return sum;

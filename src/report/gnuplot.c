@@ -149,7 +149,8 @@ static void put_panels(FILE *out, const report_figure *panels, size_t count) {
     const size_t lines = panels[0].count * LINE + 60;
     fprintf(out,
             "set terminal svg noenhanced size %g,%zu background '#ffffff' font 'sans-serif,12'\n"
-            "set multiplot\nset grid linecolor rgb '#dddddd'\nunset key\nset ylabel offset 1\n",
+            "set multiplot\nset grid linecolor rgb '#dddddd'\nunset key\nset ylabel offset 1\nset "
+            "autoscale xfix\n",
             width, lines > HEIGHT ? lines : (size_t)HEIGHT);
     for (size_t i = 0; i < count; i++) {
         put_axes(out, &panels[i]);

@@ -38,7 +38,6 @@ struct aid {
     solve_fn solve;     /* v from fy at the new y */
     bool fresh_batches; /* a new batch for each product */
     bool watch;         /* eta is automatic: a sum may end early */
-    double mu;          /* of g in y at the start, for an automatic K */
     double left;        /* size of the last term of a sum, relative to the first */
     blv_hypergradient_terms at;
     blv_linear_work *cg;
@@ -87,12 +86,12 @@ static bool sum_ends(blv_run *run, aid *s, const blv_batch *batch, double before
     return true;
 }
 
-/* An automatic K is what mu at the start asks for, and more where the terms have not fallen to a
+/* An automatic K is what mu asks for, and more where the terms have not fallen to a
  * twentieth by then. */
 static bool sum_goes_on(const aid *s, double q, double first, double norm) {
     if (s->linear >= 0)
         return q < (double)s->linear;
-    return q < blv_auto_terms(s->mu, s->steps.v, AUTO_PRODUCTS_MAX) ||
+    return q < blv_auto_terms(s->steps.constants.mu, s->steps.v, AUTO_PRODUCTS_MAX) ||
            (q < AUTO_PRODUCTS_MAX && norm > 0.05 * first);
 }
 
@@ -194,7 +193,7 @@ static blv_error open_sum(blv_run *run, aid *s, solve_fn solve, bool estimate) {
 
 static blv_error open_neumann(blv_run *run, void *state) {
     aid *s = state;
-    BLV_CHECK(blv_state_scalars(run, "mu_at_start", &s->mu, "left", &s->left, NULL));
+    BLV_CHECK(blv_state_scalar(run, "left", &s->left));
     return open_sum(run, s, by_neumann, isnan(s->steps.v) || s->linear < 0);
 }
 
@@ -217,10 +216,9 @@ static blv_flow prepare_fixed_point(blv_run *run, void *state) {
 static blv_flow prepare_neumann(blv_run *run, void *state) {
     aid *s = state;
     BLV_TRY(aid_prepare(run, state));
-    s->mu = s->steps.constants.mu;
     if (s->linear < 0)
         blv_run_note(run, "Neumann sums: eta = %.4g, K = %.0f at first", s->steps.v,
-                     blv_auto_terms(s->mu, s->steps.v, AUTO_PRODUCTS_MAX));
+                     blv_auto_terms(s->steps.constants.mu, s->steps.v, AUTO_PRODUCTS_MAX));
     return BLV_GO;
 }
 

@@ -191,7 +191,6 @@ static blv_flow watch_f(blv_run *run, autom *s) {
 
 static blv_flow begin_batches(blv_run *run, autom *s) {
     const double longer = 64.0;
-    keep(run, s);
     blv_vec_copy(s->x_before, blv_run_x(run));
     blv_vec_fill(s->move, 0.0);
     s->looked_at = s->watched_at = s->passes_in_all;
@@ -209,32 +208,36 @@ static blv_flow begin_anew(blv_run *run, autom *s) {
     return blv_nested_prepare(run, &s->batches);
 }
 
-static blv_flow batch_step(blv_run *run, autom *s) {
+static blv_flow step_on_batches(blv_run *run, autom *s) {
     const blv_problem_def *def = blv_problem_definition(blv_run_problem(run));
     size_t a_pass = def->lower_samples / batch_of(run);
     size_t steps = a_pass / STEPS_IN_A_PASS + 1;
-    blv_flow flow = BLV_GO;
     if (s->begins != 0.0) {
+        keep(run, s);
         if (s->blocks > 0.0)
             BLV_TRY(begin_anew(run, s));
         BLV_TRY(begin_batches(run, s));
     }
     s->begins = 0.0;
-    for (size_t i = 0; flow == BLV_GO && i < steps; i++)
-        flow = blv_nested_step(run, &s->batches);
-    if (flow == BLV_NONFINITE) {
-        blv_run_note(run, "batches ran off: back to where they began");
-        BLV_TRY(go_back(run, s));
-        s->passes = s->block;
-        flow = BLV_GO;
-    }
-    BLV_TRY(flow);
+    for (size_t i = 0; i < steps; i++)
+        BLV_TRY(blv_nested_step(run, &s->batches));
     s->passes += (double)steps / (double)a_pass;
     s->passes_in_all += (double)steps / (double)a_pass;
     if (s->passes_in_all >= s->looked_at + 1.0 / LOOKS_IN_A_PASS)
         adapt_step(run, s);
     if (s->passes_in_all >= s->watched_at + PASSES_TO_A_VALUE)
         BLV_TRY(watch_f(run, s));
+    return BLV_GO;
+}
+
+static blv_flow batch_step(blv_run *run, autom *s) {
+    blv_flow flow = step_on_batches(run, s);
+    if (flow == BLV_NONFINITE || flow == BLV_NO_INVERSE) {
+        blv_run_note(run, "batches ran off: back to where they began");
+        flow = go_back(run, s);
+        s->passes = s->block;
+    }
+    BLV_TRY(flow);
     if (s->passes >= s->block)
         turn_to(s, ON_WHOLE);
     return BLV_GO;
@@ -243,9 +246,11 @@ static blv_flow batch_step(blv_run *run, autom *s) {
 /* Phi at the end of a block, and what the block has gained. */
 static blv_flow judge_batches(blv_run *run, autom *s) {
     double spent = s->work - s->at;
-    BLV_TRY(blv_auto_descent_begin(run, &s->descent));
+    blv_flow flow = blv_auto_descent_begin(run, &s->descent);
+    if (flow != BLV_GO && flow != BLV_NONFINITE && flow != BLV_NO_INVERSE)
+        return flow;
     s->gain[ON_BATCHES] = (s->value - s->descent.phi) / spent;
-    if (!(s->descent.phi < s->value)) {
+    if (flow != BLV_GO || !(s->descent.phi < s->value)) {
         BLV_TRY(go_back(run, s));
         BLV_TRY(blv_auto_descent_begin(run, &s->descent));
     }

@@ -28,6 +28,7 @@ enum {
     SAMPLES_MIN = 1000,
     PRODUCTS = 10,
     IDLE_MAX = 5,
+    STEEP = 1000, /* times the steepest so far: what no step that lowers Phi leads to */
     NOISE = -100
 };
 static const double first_reduce = 0.1, accuracy = 1e-6;
@@ -103,6 +104,8 @@ static int phi_and_gradient(void *context, const blv_vec *x, double *value, blv_
     blv_vec_copy(s->y_trial, blv_run_y(s->run));
     blv_vec_copy(s->v_trial, s->v);
     s->trouble = evaluate(s, x, gradient, &solved);
+    if (s->trouble == BLV_GO && s->d_norm > 0.0 && blv_vec_norm(gradient) > STEEP * s->d_most)
+        s->trouble = BLV_NONFINITE; /* in effect: the solves have failed */
     if (s->trouble == BLV_RETRY || s->trouble == BLV_NONFINITE || s->trouble == BLV_NO_INVERSE)
         return 1;
     if (s->trouble != BLV_GO)
@@ -136,7 +139,7 @@ static size_t pairs_worth_keeping(const blv_problem_def *def) {
 
 static blv_error open_matrix(blv_run *run, blv_recycled *r) {
     const blv_problem_def *def = blv_problem_definition(blv_run_problem(run));
-    if (def->lower_samples < SAMPLES_MIN || !blv_implicit_may_form(def))
+    if (!blv_implicit_may_form(def))
         return BLV_OK;
     BLV_CHECK(blv_state_block(run, "recycled matrix", def->dim_y * def->dim_y, &r->upper));
     BLV_CHECK(blv_state_block(run, "recycled room", def->dim_y, &r->room));
@@ -147,9 +150,9 @@ static blv_error open_matrix(blv_run *run, blv_recycled *r) {
 static blv_error open_recycled(blv_run *run, blv_auto_descent *s) {
     blv_recycled *r = &s->recycled;
     r->capacity = pairs_worth_keeping(blv_problem_definition(blv_run_problem(run)));
-    if (r->capacity == 0)
-        return BLV_OK;
     BLV_CHECK(open_matrix(run, r));
+    if (r->capacity == 0 && !r->upper)
+        return BLV_OK;
     for (size_t i = 0; i < 2 * r->capacity; i++) {
         char name[32];
         snprintf(name, sizeof name, "recycled p %zu", i);
@@ -157,8 +160,10 @@ static blv_error open_recycled(blv_run *run, blv_auto_descent *s) {
         snprintf(name, sizeof name, "recycled q %zu", i);
         BLV_CHECK(blv_state_vec(run, name, BLV_LEVEL_Y, &r->q[i]));
     }
-    BLV_CHECK(blv_state_block(run, "recycled pq", 2 * r->capacity, &r->pq));
-    BLV_CHECK(blv_state_block(run, "recycled qq", 2 * r->capacity, &r->qq));
+    if (r->capacity > 0) {
+        BLV_CHECK(blv_state_block(run, "recycled pq", 2 * r->capacity, &r->pq));
+        BLV_CHECK(blv_state_block(run, "recycled qq", 2 * r->capacity, &r->qq));
+    }
     BLV_CHECK(blv_state_hiddens(run, "recycled first", &r->first, "recycled count", &r->count,
                                 "recycled waiting", &r->waiting, NULL));
     return blv_implicit_recycle(s->implicit, r);
@@ -171,9 +176,10 @@ blv_error blv_auto_descent_open(blv_run *run, blv_vec *v, blv_auto_descent *s) {
     s->reduce = first_reduce;
     BLV_CHECK(blv_state_scalars(run, "phi_estimate", &s->phi, "reduce", &s->reduce, "products",
                                 &s->products, NULL));
-    BLV_CHECK(blv_state_hiddens(run, "first phi", &s->phi_first, "|grad Phi|", &s->d_norm, "first",
-                                &s->first, "goal", &s->goal, "idle", &s->idle, "curvature",
-                                &s->curvature, "moved", &s->moved, NULL));
+    BLV_CHECK(blv_state_hiddens(run, "first phi", &s->phi_first, "|grad Phi|", &s->d_norm,
+                                "steepest", &s->d_most, "first", &s->first, "goal", &s->goal,
+                                "idle", &s->idle, "curvature", &s->curvature, "moved", &s->moved,
+                                NULL));
     BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &s->y_trial, &s->v_trial, NULL));
     BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &s->gradient, &s->other, NULL));
     BLV_CHECK(blv_run_implicit(run, &s->implicit));
@@ -202,6 +208,7 @@ static blv_flow take(blv_run *run, blv_auto_descent *s, double stationarity) {
                         (const blv_vec *const[]){s->y_trial}));
     BLV_TRY(blv_move_to(run, s->v, 1, (const double[]){1.0}, (const blv_vec *const[]){s->v_trial}));
     s->d_norm = blv_vec_norm(blv_lbfgs_gradient(s->lbfgs));
+    s->d_most = fmax(s->d_most, s->d_norm);
     s->phi = s->phi_trial;
     m->gy_norm = s->gy_norm;
     m->r_norm = s->r_norm;

@@ -17,6 +17,7 @@ typedef struct blv_auto_descent {
     double products;            /* in at most so many products with H for each of the two */
     double phi, phi_first;      /* at x, and where it began */
     double d_norm;              /* |gradient of Phi| at x; 0: none yet */
+    double d_most;              /* the largest so far */
     double curvature;           /* of Phi, for the first step; 0: not known */
     double moved;               /* not 0: a step has been taken */
     double first, goal;         /* of the stationarity: at the start, and at which it ends */

@@ -23,7 +23,7 @@
 
 typedef struct fsla {
     blv_steps steps;
-    double decay, c1, hold;
+    double decay, c1;
     blv_hypergradient_terms at;
     blv_recursive w;
     blv_old_point old;
@@ -32,23 +32,17 @@ typedef struct fsla {
 
 static blv_error fsla_open(blv_run *run, void *state) {
     fsla *s = state;
-    bool automatic = isnan(s->steps.x) && isnan(s->steps.y) && isnan(s->steps.v);
-    s->hold = automatic ? NAN : 1.0;
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
     BLV_CHECK(blv_state_vec(run, "v before", BLV_LEVEL_Y, &s->v_old));
     BLV_CHECK(blv_old_point_open(run, &s->old));
     BLV_CHECK(blv_recursive_open(run, "w", BLV_LEVEL_X, isnan(s->steps.x), &s->w));
     BLV_CHECK(blv_hypergradient_terms_open(run, &s->at));
-    BLV_CHECK(blv_state_scalar(run, "schedule_hold", &s->hold));
     return blv_steps_open(run, &s->steps, BLV_STEPS_XYV, false);
 }
 
 static blv_flow fsla_prepare(blv_run *run, void *state) {
     fsla *s = state;
-    BLV_TRY(blv_steps_prepare(run, &s->steps, 1.0));
-    if (isnan(s->hold))
-        s->hold = blv_steps_hold(&s->steps);
-    return BLV_GO;
+    return blv_steps_prepare(run, &s->steps, 1.0);
 }
 
 static blv_flow fsla_step(blv_run *run, void *state) {
@@ -57,7 +51,7 @@ static blv_flow fsla_step(blv_run *run, void *state) {
     uint64_t t = blv_run_iteration(run);
     blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = p->fy;
     blv_metrics *m = blv_run_metrics(run);
-    const double decay = blv_decay_after(s->hold, t, s->decay);
+    const double decay = blv_decay_after(blv_steps_hold(&s->steps), t, s->decay);
     const double alpha = t == 0 ? 1.0 : fmin(s->c1 * blv_decay(t, s->decay), 1.0);
 
     const blv_batch *bg = blv_sampler_next(p->g_batches);

@@ -92,6 +92,8 @@ static blv_flow mgbio_step(blv_run *run, void *state) {
     mgbio *s = state;
     const blv_hypergradient_terms *p = &s->at;
     blv_iterate_selection_begin(run, &s->out);
+    s->steps.x_now = s->out.x;
+    s->steps.y_now = s->out.y;
     blv_vec *x = s->out.x, *y = s->out.y, *w = p->fx;
     blv_metrics *m = blv_run_metrics(run);
     const blv_batch *bf = blv_sampler_next(p->f_batches), *bg = blv_sampler_next(p->g_batches);

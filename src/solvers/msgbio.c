@@ -186,6 +186,8 @@ static void keep_estimates(blv_run *run, msgbio *s) {
 static blv_flow msgbio_step(blv_run *run, void *state) {
     msgbio *s = state;
     blv_iterate_selection_begin(run, &s->out);
+    s->steps.x_now = s->out.x;
+    s->steps.y_now = s->out.y;
     blv_vec *x = s->out.x, *y = s->out.y, *v = s->out.v, *w = s->at.fx;
     blv_metrics *m = blv_run_metrics(run);
     const blv_batch *bf = blv_sampler_next(s->at.f_batches),

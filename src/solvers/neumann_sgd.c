@@ -23,13 +23,11 @@
 
 #include <math.h>
 
-static const double noise_share = 0.004; /* see blv_neumann_prepare */
-
 typedef struct neumann_sgd {
     blv_steps steps;
     blv_neumann hg;
     int64_t inner;
-    double decay_x, decay_y, hold;
+    double decay_x, decay_y;
     blv_samplers from;
     blv_vec *gy, *d, *d_mean;
     double largest_gy; /* of those that the inner loops began with */
@@ -43,16 +41,13 @@ static blv_error open_as(blv_run *run, neumann_sgd *s, blv_neumann_form form, do
                          double decay_x) {
     s->decay_y = given_or(s->decay_y, decay_y);
     s->decay_x = given_or(s->decay_x, decay_x);
-    s->hold = isnan(s->steps.x) && isnan(s->steps.y) ? NAN : 1.0;
     BLV_CHECK(blv_samplers_open(run, &s->from));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->gy));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->d));
     BLV_CHECK(blv_state_vec(run, "d mean", BLV_LEVEL_X, &s->d_mean));
-    BLV_CHECK(blv_neumann_open(run, &s->hg, form, 1));
-    BLV_CHECK(
-        blv_state_scalars(run, "schedule_hold", &s->hold, "largest_gy", &s->largest_gy, NULL));
+    BLV_CHECK(blv_state_scalar(run, "largest_gy", &s->largest_gy));
     s->steps.guard_x.unclipped = true;
-    return blv_steps_open(run, &s->steps, BLV_STEPS_XY, blv_neumann_is_auto(&s->hg));
+    return blv_neumann_open(run, &s->hg, form, 1, &s->steps);
 }
 
 static blv_error stocbio_open(blv_run *run, void *state) {
@@ -72,9 +67,7 @@ static blv_error ttsa_open(blv_run *run, void *state) {
 static blv_flow neumann_sgd_prepare(blv_run *run, void *state) {
     neumann_sgd *s = state;
     BLV_TRY(blv_steps_prepare(run, &s->steps, (double)s->inner));
-    BLV_TRY(blv_neumann_prepare(run, &s->hg, &s->from, &s->steps, noise_share));
-    if (isnan(s->hold))
-        s->hold = blv_steps_hold(&s->steps);
+    blv_neumann_prepare(run, &s->hg);
     return BLV_GO;
 }
 
@@ -104,8 +97,9 @@ static blv_flow neumann_sgd_step(blv_run *run, void *state) {
     blv_vec *x = blv_run_x(run), *y = blv_run_y(run);
     blv_metrics *m = blv_run_metrics(run);
     const double limit_y = blv_neumann_limit(&s->hg, &s->steps);
-    const double decay_y = fmin(blv_decay_after(s->hold, t, s->decay_y), limit_y);
-    const double decay_x = blv_decay_after(s->hold, t, s->decay_x);
+    const double hold = blv_steps_hold(&s->steps);
+    const double decay_y = fmin(blv_decay_after(hold, t, s->decay_y), limit_y);
+    const double decay_x = blv_decay_after(hold, t, s->decay_x);
 
     blv_steps_loop_y(&s->steps, INFINITY); /* x moves by chance: never compare across its moves */
     for (int64_t i = 0; i < s->inner; i++) {

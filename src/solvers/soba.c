@@ -2,7 +2,8 @@
  *
  *   y -= step_y (t+1)^-e gy;   v -= step_v (t+1)^-e (H v - fy);   x = P_X(x - step_x (t+1)^-e d)
  *
- * with d = fx - J v, all on the batches of the iteration, e = 1/2.
+ * with d = fx - J v, all on the batches of the iteration, e = 1/2. Automatic steps decay as
+ * (1 + t/hold)^-e, with the hold of blocks/steps.h.
  * M. Dagreou, P. Ablin, S. Vaiter, T. Moreau, "A framework for bilevel optimization that enables
  * stochastic and global variance reduction algorithms", NeurIPS 2022. */
 #include "blocks/param_rows.h"
@@ -35,7 +36,7 @@ static blv_flow soba_step(blv_run *run, void *state) {
     blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = p->fy, *d = p->fx;
     blv_metrics *m = blv_run_metrics(run);
     const blv_batch *bf = blv_sampler_next(p->f_batches), *bg = blv_sampler_next(p->g_batches);
-    double decay = blv_decay(blv_run_iteration(run), s->decay);
+    double decay = blv_decay_after(blv_steps_hold(&s->steps), blv_run_iteration(run), s->decay);
 
     BLV_TRY(blv_oracle_upper(run, bf, x, y, NULL, p->fx, p->fy));
     BLV_TRY(blv_oracle_all(run, bg, x, y, s->v, p->gy, p->hv, p->jv));

@@ -31,31 +31,21 @@
 
 #define NO_MOMENTUM ((double)INFINITY)
 
-static const double noise_share = 0.01; /* see blv_neumann_prepare */
-
 typedef struct storm {
     blv_steps steps;
     blv_neumann hg;
-    double dd, m, c1, c2;
-    bool published; /* a step is given: m = 1 */
+    double dd, m, c1, c2; /* NaN: auto */
     blv_samplers from;
     blv_recursive u, w;
     blv_old_point old;
 } storm;
 
 static blv_error open_storm(blv_run *run, storm *s, blv_neumann_form form) {
-    s->published = !isnan(s->steps.x) || !isnan(s->steps.y);
     BLV_CHECK(blv_samplers_open(run, &s->from));
     BLV_CHECK(blv_recursive_open(run, "u", BLV_LEVEL_Y, isnan(s->steps.y), &s->u));
     BLV_CHECK(blv_recursive_open(run, "w", BLV_LEVEL_X, isnan(s->steps.x), &s->w));
     BLV_CHECK(blv_old_point_open(run, &s->old));
-    BLV_CHECK(blv_neumann_open(run, &s->hg, form, 2));
-    BLV_CHECK(blv_state_scalars(run, "schedule_m", &s->m, "schedule_dd", &s->dd, "schedule_c1",
-                                &s->c1, NULL));
-    if (!isinf(s->c2))
-        BLV_CHECK(blv_state_scalar(run, "schedule_c2", &s->c2));
-    s->steps.guard_x.unclipped = true;
-    return blv_steps_open(run, &s->steps, BLV_STEPS_XY, blv_neumann_is_auto(&s->hg));
+    return blv_neumann_open(run, &s->hg, form, 2, &s->steps);
 }
 
 static blv_error mrbo_open(blv_run *run, void *state) {
@@ -72,29 +62,25 @@ static blv_error mstsa_open(blv_run *run, void *state) {
     return open_storm(run, s, BLV_NEUMANN_SUM);
 }
 
-/* Automatic m and dd make eta_0 = 1: the automatic steps, or those given, are the first ones. */
 static blv_flow storm_prepare(blv_run *run, void *state) {
     storm *s = state;
     BLV_TRY(blv_steps_prepare(run, &s->steps, 1.0));
-    BLV_TRY(blv_neumann_prepare(run, &s->hg, &s->from, &s->steps, noise_share));
-    if (isnan(s->m))
-        s->m = s->published ? 1.0 : blv_steps_hold(&s->steps);
-    if (isnan(s->dd))
-        s->dd = cbrt(s->m);
-    if (isnan(s->c1))
-        s->c1 = 0.3 / (s->dd * s->dd);
-    if (isnan(s->c2))
-        s->c2 = 0.3 / (s->dd * s->dd);
+    blv_neumann_prepare(run, &s->hg);
     return BLV_GO;
 }
 
-static double eta(const storm *s, uint64_t k) {
-    return s->dd / cbrt(s->m + (double)k);
-}
+typedef struct factors {
+    double eta, alpha, beta;
+} factors;
 
-/* c eta_{k-1}^2, at most 1. */
-static double coefficient(const storm *s, double c, uint64_t k) {
-    return k == 0 ? 1.0 : fmin(c * eta(s, k - 1) * eta(s, k - 1), 1.0);
+/* Automatic m and dd make eta_0 = 1: the automatic steps, or those given, are the first ones. */
+static factors factors_at(const storm *s, uint64_t k) {
+    double m = isnan(s->m) ? blv_steps_hold(&s->steps) : s->m;
+    double dd = isnan(s->dd) ? cbrt(m) : s->dd, c = 0.3 / (dd * dd);
+    double before = k == 0 ? (double)INFINITY : dd / cbrt(m + (double)(k - 1));
+    return (factors){dd / cbrt(m + (double)k),
+                     fmin((isnan(s->c1) ? c : s->c1) * before * before, 1.0),
+                     fmin((isnan(s->c2) ? c : s->c2) * before * before, 1.0)};
 }
 
 static blv_flow storm_step(blv_run *run, void *state) {
@@ -103,23 +89,24 @@ static blv_flow storm_step(blv_run *run, void *state) {
     blv_vec *x = blv_run_x(run), *y = blv_run_y(run);
     blv_metrics *m = blv_run_metrics(run);
     const blv_point at[] = {{x, y}, {s->old.x, s->old.y}};
+    const factors now = factors_at(s, k);
     const size_t points = k == 0 ? 1 : 2, points_u = isinf(s->c2) ? 1 : points;
 
     const blv_batch *by = blv_sampler_next(s->from.g);
     for (size_t i = 0; i < points_u; i++)
         BLV_TRY(blv_oracle_lower(run, by, at[i].x, at[i].y, NULL, NULL, s->u.at[i]));
     BLV_TRY(blv_neumann_estimate(run, &s->hg, &s->from, points, at, s->w.at));
-    blv_recursive_update(&s->u, coefficient(s, s->c2, k));
-    blv_recursive_update(&s->w, coefficient(s, s->c1, k));
+    blv_recursive_update(&s->u, now.beta);
+    blv_recursive_update(&s->w, now.alpha);
     BLV_TRY(blv_steps_measure(run, &s->steps,
                               &(const blv_directions){.gy = s->u.estimate, .d = s->w.estimate}));
 
     blv_old_point_keep(run, &s->old);
     const blv_batch *noise_u = blv_samplers_noise(&s->from);
     const blv_batch *noise_w = blv_neumann_noise(&s->hg, &s->from);
-    double factor_y = fmin(eta(s, k), blv_neumann_limit(&s->hg, &s->steps));
+    double factor_y = fmin(now.eta, blv_neumann_limit(&s->hg, &s->steps));
     m->step_y = blv_steps_y(&s->steps, factor_y, noise_u, s->u.estimate, m->gy_norm);
-    m->step_x = blv_steps_x(&s->steps, eta(s, k), noise_w, s->w.estimate, m->d_norm);
+    m->step_x = blv_steps_x(&s->steps, now.eta, noise_w, s->w.estimate, m->d_norm);
     BLV_TRY(blv_move(run, y, m->step_y, s->u.estimate));
     return blv_move(run, x, m->step_x, s->w.estimate);
 }

@@ -24,8 +24,6 @@
 
 #include <math.h>
 
-static const double noise_share = 0.02; /* see blv_neumann_prepare */
-
 typedef struct vrbo {
     blv_steps steps;
     blv_neumann hg;
@@ -62,21 +60,15 @@ static blv_error vrbo_open(blv_run *run, void *state) {
     BLV_CHECK(blv_recursive_open(run, "u", BLV_LEVEL_Y, isnan(s->steps.y), &s->u));
     BLV_CHECK(blv_recursive_open(run, "w", BLV_LEVEL_X, isnan(s->steps.x), &s->w));
     BLV_CHECK(blv_old_point_open(run, &s->old));
-    BLV_CHECK(blv_neumann_open(run, &s->hg, BLV_NEUMANN_SUM, 2));
     s->steps.guard_x.unclipped = true;
-    return blv_steps_open(run, &s->steps, BLV_STEPS_XY, blv_neumann_is_auto(&s->hg));
+    return blv_neumann_open(run, &s->hg, BLV_NEUMANN_SUM, 2, &s->steps);
 }
 
-/* The noise of the large batches, measured on small ones: the variance goes with 1/samples. */
 static blv_flow vrbo_prepare(blv_run *run, void *state) {
     vrbo *s = state;
     BLV_TRY(blv_steps_prepare(run, &s->steps, (double)s->inner + 1.0));
-    double f = (double)blv_sampler_batch(s->large.f) / (double)blv_sampler_batch(s->small.f);
-    double g = (double)blv_sampler_batch(s->large.g) / (double)blv_sampler_batch(s->small.g);
-    bool both = isfinite(f) && isfinite(g) && f > 1.0 && g > 1.0;
-    const blv_samplers *from = both ? &s->small : &s->large;
-    return blv_neumann_prepare(run, &s->hg, from, &s->steps,
-                               noise_share * (both ? fmin(f, g) : 1.0));
+    blv_neumann_prepare(run, &s->hg);
+    return BLV_GO;
 }
 
 /* u = c gy(z;S) + (1-c)(u + gy(z;S) - gy(z_old;S)), w likewise, for c = 0 or 1; z becomes z_old. */

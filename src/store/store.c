@@ -15,20 +15,11 @@ static const char schema[] =
 #include "store/schema.sql.inc"
     ;
 
-typedef struct marks {
-    int64_t application, version, tables;
-} marks;
-
-static blv_error take_marks(blv_store *store, sqlite3_stmt *row, void *context) {
-    (void)store;
-    *(marks *)context = (marks){sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1),
-                                sqlite3_column_int64(row, 2)};
-    return BLV_OK;
-}
+enum { OF_APPLICATION, OF_VERSION, TABLES, MARKS };
 
 /* All of one moment: another process may be making the tables. */
-static blv_error read_marks(blv_store *store, marks *m) {
-    return blv_sql_each(store, take_marks, m,
+static blv_error read_marks(blv_store *store, double marks[MARKS]) {
+    return blv_sql_each(store, blv_sql_numbers, marks,
                         "SELECT application_id, user_version,"
                         " (SELECT count(*) FROM sqlite_master)"
                         " FROM pragma_application_id, pragma_user_version",
@@ -37,30 +28,30 @@ static blv_error read_marks(blv_store *store, marks *m) {
 
 /* Another process may do the same: the second one finds the tables. */
 static blv_error make_tables(blv_store *store) {
-    marks m = {0};
+    double marks[MARKS] = {0};
     sqlite3_exec(store->file, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL", NULL,
                  NULL, NULL);
     BLV_CHECK(blv_store_enter(store));
-    blv_error error = read_marks(store, &m);
-    if (error == BLV_OK && m.version == 0)
+    blv_error error = read_marks(store, marks);
+    if (error == BLV_OK && marks[OF_VERSION] == 0)
         error = blv_sql_execute(store, schema);
     return blv_store_leave(store, error);
 }
 
 static blv_error check_version(blv_store *store) {
-    marks m = {0};
-    BLV_CHECK(read_marks(store, &m));
-    if (m.tables == 0 && m.application == 0 && m.version == 0 &&
+    double marks[MARKS] = {0};
+    BLV_CHECK(read_marks(store, marks));
+    if (marks[TABLES] == 0 && marks[OF_APPLICATION] == 0 && marks[OF_VERSION] == 0 &&
         !sqlite3_db_readonly(store->file, "main"))
         return make_tables(store);
-    if (m.application != APPLICATION_ID)
+    if (marks[OF_APPLICATION] != APPLICATION_ID)
         return blv_store_reject(store, BLV_E_FORMAT, "it is a SQLite database, but no run store");
-    if (m.version == VERSION)
+    if (marks[OF_VERSION] == VERSION)
         return BLV_OK;
     return blv_store_reject(store, BLV_E_FORMAT,
-                            "it is of version %lld, and this is %s, which knows version %d: use a "
+                            "it is of version %.0f, and this is %s, which knows version %d: use a "
                             "newer one",
-                            (long long)m.version, blv_version(), VERSION);
+                            marks[OF_VERSION], blv_version(), VERSION);
 }
 
 /* before: statements, before anything is read. */

@@ -18,8 +18,7 @@ typedef struct blv_pending_row {
 struct blv_store {
     sqlite3 *file;
     char *path;
-    blv_error error;     /* of the last call that failed, */
-    blv_message message; /* and why */
+    blv_message message; /* why the last call failed */
     blv_pending_row *rows;
     size_t row_count;
     double rows_written; /* when, in seconds of the monotonic clock */
@@ -47,6 +46,8 @@ blv_error blv_sql_each(blv_store *store, blv_row_fn take, void *context, const c
 /* One that has no result: blv_sql(store, sql, types, ...). */
 #define blv_sql(store, ...) blv_sql_each(store, NULL, NULL, __VA_ARGS__)
 blv_error blv_sql_execute(blv_store *store, const char *sql);
+/* A blv_row_fn: columns go to an array of double, but for NULL. */
+blv_error blv_sql_numbers(blv_store *store, sqlite3_stmt *row, void *numbers);
 /* Columns go to the fields of their names. */
 blv_error blv_sql_record(blv_store *store, sqlite3_stmt *row, const blv_field *table, void *record);
 

@@ -3,6 +3,7 @@
 #include "store/store_private.h"
 
 #include "base/arena.h"
+#include "base/message.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -114,24 +115,15 @@ blv_error blv_store_find(blv_store *store, int64_t id, blv_run_info **run) {
     free(list.runs);
     if (error != BLV_OK || *run)
         return error;
-    store->error = BLV_E_NAME;
-    snprintf(store->message.text, sizeof store->message.text,
-             "there is no run %" PRId64 " in %.400s", id, store->path);
-    return BLV_E_NAME;
-}
-
-static blv_error take_number(blv_store *store, sqlite3_stmt *row, void *context) {
-    (void)store;
-    if (sqlite3_column_type(row, 0) != SQLITE_NULL)
-        *(double *)context = sqlite3_column_double(row, 0);
-    return BLV_OK;
+    return blv_explain(&store->message, BLV_E_NAME, "there is no run %" PRId64 " in %.400s", id,
+                       store->path);
 }
 
 blv_error blv_store_best(blv_store *store, int64_t id, double *phi) {
     BLV_CHECK(blv_store_expect(store, phi));
     *phi = NAN;
     return blv_sql_each(
-        store, take_number, phi,
+        store, blv_sql_numbers, phi,
         "SELECT min(other.phi) FROM run JOIN run AS other ON other.problem IS run.problem"
         " AND other.problem_parameters IS run.problem_parameters"
         " AND other.fingerprint IS run.fingerprint WHERE run.id = ?",

@@ -16,7 +16,6 @@ blv_error blv_store_reject(blv_store *store, blv_error error, const char *format
     va_start(values, format);
     vsnprintf(what, sizeof what, format, values);
     va_end(values);
-    store->error = error;
     return blv_explain(&store->message, error, "store %.200s: %s", blv_shown_path(store->path),
                        what);
 }
@@ -133,6 +132,14 @@ blv_error blv_store_leave(blv_store *store, blv_error error) {
 }
 
 /* ---- Rows of a result ---- */
+
+blv_error blv_sql_numbers(blv_store *store, sqlite3_stmt *row, void *numbers) {
+    (void)store;
+    for (int i = 0; i < sqlite3_column_count(row); i++)
+        if (sqlite3_column_type(row, i) != SQLITE_NULL)
+            ((double *)numbers)[i] = sqlite3_column_double(row, i);
+    return BLV_OK;
+}
 
 /* Text columns that hold JSON are parsed; what is not JSON after all is left out. *value is NULL
  * where memory is short, or where the column is SQL's NULL. */

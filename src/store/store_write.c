@@ -109,7 +109,6 @@ static blv_error expect_free(blv_store *store, int64_t id, const char *host) {
     blv_run_info_free(info);
     if (!busy)
         return BLV_OK;
-    store->error = BLV_E_ORDER;
     return blv_explain(&store->message, BLV_E_ORDER,
                        "run %" PRId64 " is under way in another process", id);
 }
@@ -171,18 +170,12 @@ blv_error blv_store_remove(blv_store *store, int64_t id) {
     return error;
 }
 
-static blv_error take_whole(blv_store *store, sqlite3_stmt *row, void *context) {
-    (void)store;
-    *(int64_t *)context = sqlite3_column_int64(row, 0);
-    return BLV_OK;
-}
-
 /* Stores of earlier versions become such as can be shrunk in place, with room for a copy. */
 blv_error blv_store_shrink(blv_store *store) {
     BLV_CHECK(blv_store_expect(store, true));
     enum { INCREMENTAL = 2 };
-    int64_t kind = 0;
-    BLV_CHECK(blv_sql_each(store, take_whole, &kind, "PRAGMA auto_vacuum", ""));
+    double kind = 0.0;
+    BLV_CHECK(blv_sql_each(store, blv_sql_numbers, &kind, "PRAGMA auto_vacuum", ""));
     BLV_CHECK(blv_sql_execute(store, kind == INCREMENTAL
                                          ? "PRAGMA incremental_vacuum"
                                          : "PRAGMA auto_vacuum = INCREMENTAL; VACUUM"));
@@ -305,7 +298,7 @@ static blv_error save_parts(blv_store *store, int64_t id, blv_run *saved) {
     begin_parts(&p);
     blv_error error = p.error == BLV_OK ? blv_run_save_to(saved, add_bytes, &p) : p.error;
     if (error != BLV_OK && p.error == BLV_OK) {
-        store->error = p.error = error;
+        p.error = error;
         blv_explain(&store->message, error, "%.500s", blv_run_message(saved));
     }
     return end_parts(&p);

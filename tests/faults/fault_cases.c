@@ -15,6 +15,8 @@ const char *const fault_preparations[] = {
     "tune train.csv --val val.csv -o model.npz --iters 2 --quiet",
     "solve quadratic --problem-set dx=2 --problem-set dy=2 --solver soba --iters 3 --checkpoint "
     "0.000001 --quiet",
+    "tune mixed.csv --weight w --label class --val-share 0.5 -o mixed.npz --penalty one --quiet "
+    "--no-store",
     NULL};
 
 const char fault_suite[] =
@@ -30,6 +32,42 @@ const char fault_suite[] =
     "\"by\": \"end\"}]}\n";
 
 const char fault_groups[] = "0\n1\n";
+
+const char fault_mixed[] = "when,income,city,member,class,w\n"
+                           "2024-01-01,8,Rome,no,v,1\n"
+                           "2024-01-02,11,Bern,yes,u,2\n"
+                           "2024-01-03,,Rome,yes,v,1\n"
+                           "2024-01-04,95,?,no,u,2\n"
+                           "2024-01-05,86,Bern,yes,v,1\n"
+                           "2024-01-06,33,Rome,yes,u,2\n"
+                           "2024-01-07,78,Rome,no,v,1\n"
+                           "2024-01-08,,Rome,yes,u,2\n"
+                           "2024-01-09,56,Bern,yes,v,1\n"
+                           "2024-01-10,93,Bern,no,u,2\n"
+                           "2024-01-11,70,?,yes,v,1\n"
+                           "2024-01-12,57,Bern,yes,u,2\n"
+                           "2024-01-13,,Rome,no,v,1\n"
+                           "2024-01-14,4,Bern,yes,u,2\n"
+                           "2024-01-15,60,Bern,yes,v,1\n"
+                           "2024-01-16,49,Bern,no,u,2\n";
+
+const char fault_arff[] = "@relation r\n"
+                          "@attribute a numeric\n"
+                          "@attribute 'b c' {x, 'y z'}\n"
+                          "@attribute class {u, v}\n"
+                          "@data\n"
+                          "1.5,x,u\n"
+                          "?,'y z',v\n"
+                          "{0 2, 1 'y z'}\n"
+                          "4,x,v\n";
+
+/* Four rows of libsvm, packed by zstd. */
+const unsigned char fault_zstd[] = {0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58, 0x21, 0x01, 0x00, 0x31,
+                                    0x20, 0x31, 0x3a, 0x30, 0x2e, 0x35, 0x20, 0x32, 0x3a, 0x31,
+                                    0x0a, 0x32, 0x20, 0x31, 0x3a, 0x31, 0x2e, 0x35, 0x0a, 0x31,
+                                    0x20, 0x32, 0x3a, 0x32, 0x0a, 0x32, 0x20, 0x31, 0x3a, 0x33,
+                                    0x20, 0x32, 0x3a, 0x31, 0x0a, 0x56, 0xd6, 0x9d, 0xe5};
+const size_t fault_zstd_size = sizeof fault_zstd;
 
 /* It takes its script and gives an empty picture, which is also a text. */
 const char fault_gnuplot[] =
@@ -72,6 +110,16 @@ const fault_case fault_cases[] = {
      false},
     {"data corrupt rows.csv o.csv --share 0.2 --truth t.csv", "o.csv t.csv", SAME_ALL, false,
      false},
+    {"data info mixed.csv --json --weight w --missing impute", "", SAME_ALL, false, false},
+    {"data convert mixed.csv o.csv --missing drop --columns city:drop,income:number --dense",
+     "o.csv", SAME_ALL, false, false},
+    {"data split mixed.csv o1.csv o2.csv --sizes 0.5,0.5", "o1.csv o2.csv", SAME_ALL, false, false},
+    {"data info rows.arff", "", SAME_ALL, false, false},
+    {"data stats rows.zst", "", SAME_ALL, false, false},
+    {"tune mixed.csv --weight w --label class --penalty one -o o.npz --threads 1 --no-store "
+     "--no-certificate",
+     "o.npz", SAME_NOTHING, false, false},
+    {"predict mixed.npz mixed.csv -o o.csv", "o.csv", SAME_ALL, false, false},
     {"clean train.csv --val val.csv -o o.csv --write-clean c.csv --folds 2 --iters 1 --ridge 0.01 "
      "--image 2x1 --flag-share 0.2 --threads 1",
      "o.csv c.csv", SAME_OUTPUTS, false, false},

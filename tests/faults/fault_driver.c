@@ -398,6 +398,11 @@ static void prepare(void) {
     put_rows();
     put_text(root, "template", "suite.json", fault_suite);
     put_text(root, "template", "groups.txt", fault_groups);
+    put_text(root, "template", "mixed.csv", fault_mixed);
+    put_text(root, "template", "rows.arff", fault_arff);
+    FILE *packed = open_for_writing(root, "template", "rows.zst");
+    fwrite(fault_zstd, 1, fault_zstd_size, packed);
+    fclose(packed);
     put_text(root, "bin", "gnuplot", fault_gnuplot);
     run_preparations();
     join(path, root, "template", ".runs.db");

@@ -13,6 +13,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     options.missing = (blv_missing)(size % 3);
     options.kinds = size % 5 == 0 ? "0:category,1:drop" : NULL;
     options.recipe = size % 7 == 0 ? recipe : NULL;
+    options.weight = size % 11 == 0 ? "1" : NULL;
+    char own[200] = ""; /* a recipe that is made up, too: the beginning of the file */
+    if (size % 13 == 0)
+        snprintf(own, sizeof own, "%.*s", (int)(size - 1), (const char *)data);
+    options.recipe = own[0] ? own : options.recipe;
     put_memory_file(&file, data, size - 1);
     read_and_check(&file, BLV_FORMAT_CSV, &options);
     return 0;

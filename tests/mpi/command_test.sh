@@ -20,7 +20,7 @@ fail() {
 ranks() {
     n=$1
     shift
-    timeout 60 "$run_ranks" "$n" "$bilevel" "$@"
+    timeout 120 "$run_ranks" "$n" "$bilevel" "$@"
 }
 
 # wait_for COMPLAINT COMMAND...: until the command succeeds
@@ -30,7 +30,7 @@ wait_for() {
     tries=0
     while ! "$@"; do
         tries=$((tries + 1))
-        [ $tries -lt 300 ] || fail "$complaint"
+        [ $tries -lt 600 ] || fail "$complaint"
         sleep 0.1
     done
 }
@@ -38,19 +38,24 @@ wait_for() {
 digits="--problem-set train=$data/digits.csv.gz --problem-set train_size=80 --problem-set val_size=40"
 settings="--solver s-tfbo --iters 15 --threads 1"
 
-# The same Phi to rounding, one report.
+# same_phi ONE OTHER: the Phi of two reports, to rounding.
 phi() {
     sed -n 's/.*"phi": \([^,}]*\).*/\1/p' "$1"
 }
+same_phi() {
+    awk -v a="$(phi "$1")" -v b="$(phi "$2")" \
+        'BEGIN { d = a - b; if (d < 0) d = -d; exit !(a != "" && d <= 1e-9 * a) }' ||
+        fail "Phi is $(phi "$1") in $1 and $(phi "$2") in $2"
+}
+
+# The same Phi, one report.
 # shellcheck disable=SC2086
 "$bilevel" solve hyperclean $digits $settings --json --no-store >one.json
 for n in 1 2 3; do
     # shellcheck disable=SC2086
     ranks $n solve hyperclean $digits $settings --json --no-store --out $n.npz --trace $n.jsonl >$n.json
     [ "$(wc -l <$n.json)" -eq "$(wc -l <one.json)" ] || fail "printed more than once"
-    awk -v a="$(phi one.json)" -v b="$(phi $n.json)" \
-        'BEGIN { d = a - b; if (d < 0) d = -d; exit !(a != "" && d <= 1e-9 * a) }' ||
-        fail "Phi is $(phi one.json) without ranks and $(phi $n.json) on $n"
+    same_phi one.json $n.json
     [ -s $n.npz ] || fail "no output file"
     [ "$(wc -l <$n.jsonl)" -ge 2 ] || fail "no trace"
 done
@@ -90,7 +95,7 @@ grep -q "does not work on several ranks" refused || fail "no reason for coreset"
 if ranks 2 solve hyperclean-nn $digits --no-store 2>refused; then fail "a network on 2 ranks"; fi
 grep -q "cannot be spread over ranks" refused || fail "no reason for a network"
 if ranks 2 solve hyperclean --problem-set train=none.csv --no-store 2>refused; then fail "no file"; fi
-[ "$(grep -c "none.csv" refused)" -eq 1 ] || fail "the message comes more than once"
+[ "$(grep -c "^bilevel solve: .*none.csv" refused)" -eq 1 ] || fail "the message comes more than once"
 
 # Killed and resumed: the end of a run that was not killed.
 long="--solver soba --threads 1"
@@ -108,8 +113,13 @@ all_ended() { ! "$bilevel" runs --json | grep -q '"status": "running"'; }
 wait_for "a rank did not end" all_ended # the others end a moment later
 newest() { "$bilevel" runs --json | grep -o "\"$1\": [0-9]*" | grep -o '[0-9]*' | sort -n | tail -1; }
 more=$(($(newest checkpoint_iteration) + 40))
-ranks 2 resume "$(newest id)" --iters $more --allow-outputs >resumed.txt 2>&1 ||
-    fail "resume: $(cat resumed.txt)"
+id=$(newest id)
+mkdir copy
+cp runs.db* copy/
+ranks 2 resume "$id" --iters $more --allow-outputs --json >resumed.json || fail "resume on 2 ranks"
+(export BILEVEL_STORE="$work/copy/runs.db" && ranks 3 resume "$id" --iters $more --json -o other.npz) \
+    >other.json || fail "resume on 3 ranks"
+same_phi resumed.json other.json
 # shellcheck disable=SC2086
 ranks 2 solve hyperclean $digits $long --iters $more --out whole.npz >whole.txt
 cmp -s whole.npz killed.npz || fail "the resumed run has another end"

@@ -21,19 +21,24 @@ static void meet(void) {
     assert_true(ranks->sum(ranks->context, 1, &here));
 }
 
-/* Rank 0 writes the text; the others read it afterwards. */
-static const char *file_of(const char *text) {
-    static char path[100];
-    snprintf(path, sizeof path, "mpi-data-%d.txt", ranks->count);
+/* Rank 0 writes the bytes; the others read them afterwards. Labels have a file of their own. */
+static const char *file_of_bytes(bool labels, const void *bytes, size_t size) {
+    static char paths[2][100];
+    char *path = paths[labels];
+    snprintf(path, sizeof paths[0], "mpi-%s-%d.txt", labels ? "labels" : "data", ranks->count);
     meet();
     if (ranks->rank == 0) {
         FILE *file = fopen(path, "w");
         assert_non_null(file);
-        assert_true(fputs(text, file) >= 0);
+        assert_int_equal(fwrite(bytes, 1, size, file), size);
         assert_int_equal(fclose(file), 0);
     }
     meet();
     return path;
+}
+
+static const char *file_of(const char *text) {
+    return file_of_bytes(false, text, strlen(text));
 }
 
 static blv_dataset *read_as(const char *path, const blv_ranks *over, blv_read_options options) {
@@ -47,12 +52,14 @@ static blv_dataset *read_as(const char *path, const blv_ranks *over, blv_read_op
 }
 
 static double value_at(const blv_dataset_view *v, size_t row, size_t column) {
-    if (v->dense)
-        return ((const double *)v->dense)[row * v->stride + column];
-    for (size_t k = v->row_start[row]; k < v->row_start[row + 1]; k++)
-        if (v->column[k] == column)
-            return ((const double *)v->value)[k];
-    return 0.0;
+    const void *values = v->dense ? v->dense : v->value;
+    size_t k = v->dense ? row * v->stride + column : v->row_start[row];
+    while (!v->dense && k < v->row_start[row + 1] && v->column[k] != column)
+        k++;
+    if (!v->dense && k == v->row_start[row + 1])
+        return 0.0;
+    return v->precision == BLV_F32 ? (double)((const float *)values)[k]
+                                   : ((const double *)values)[k];
 }
 
 /* Every row is on exactly one rank, with the numbers that one process has. */
@@ -141,6 +148,112 @@ static void test_shared(void **state) {
     check_file(file_of("0 0:1 5:2\n1 1:3\n0\n"), true, usual);
 }
 
+/* ---- Rows of binary files ---- */
+
+enum { ROWS = 47, COLUMNS = 6 };
+
+static const char *npy_file(const char *type, const char *order, const void *values, size_t size) {
+    char bytes[128 + ROWS * COLUMNS * 8] = "\x93NUMPY\x01";
+    char header[119];
+    memset(header, ' ', sizeof header);
+    const int length =
+        snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': %s, 'shape': (%d, %d), }",
+                 type, order, ROWS, COLUMNS);
+    header[length] = ' ';
+    header[117] = '\n';
+    bytes[8] = 118;
+    memcpy(bytes + 10, header, 118);
+    memcpy(bytes + 128, values, size);
+    return file_of_bytes(false, bytes, 128 + size);
+}
+
+static void test_numpy(void **state) {
+    double numbers[ROWS * COLUMNS];
+    int16_t whole[ROWS * COLUMNS];
+    char labels[4 * ROWS] = "", *at = labels;
+    (void)state;
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        numbers[i] = sin(i);
+        whole[i] = (int16_t)(i * 37 % 1000 - 500);
+    }
+    for (int i = 0; i < ROWS; i++)
+        at += sprintf(at, "%d\n", i % 3);
+    blv_read_options options = {.labels = file_of_bytes(true, labels, strlen(labels))};
+    for (int single = 0; single < 2; single++) {
+        options.precision = single ? BLV_F32 : BLV_F64;
+        check_file(npy_file("<f8", "False", numbers, sizeof numbers), true, options);
+        check_file(npy_file("<i2", "False", whole, sizeof whole), true, options);
+        check_file(npy_file(">i2", "False", whole, sizeof whole), true, options);
+        check_file(npy_file("<f8", "True", numbers, sizeof numbers), false, options);
+    }
+}
+
+/* Stored: by rows; damaged: found by one rank; CSR: dealt out. */
+static void test_archives(void **state) {
+    char path[60];
+    (void)state;
+    snprintf(path, sizeof path, "mpi-data-%d.npz", ranks->count);
+    for (int sparse = 0; sparse < 2; sparse++) {
+        blv_dataset *set =
+            read_as(TEST_SPARSE, NULL,
+                    (blv_read_options){.layout = sparse ? BLV_LAYOUT_SPARSE : BLV_LAYOUT_DENSE});
+        meet();
+        if (ranks->rank == 0)
+            assert_int_equal(blv_dataset_write(set, path, "npz", NULL), BLV_OK);
+        meet();
+        blv_dataset_release(set);
+        check_file(path, !sparse, (blv_read_options){0});
+        check_file(path, !sparse, (blv_read_options){.precision = BLV_F32});
+        if (sparse)
+            continue;
+        meet();
+        if (ranks->rank == 0) {
+            FILE *file = fopen(path, "r+");
+            assert_non_null(file);
+            assert_int_equal(fseek(file, 700, SEEK_SET), 0);
+            assert_int_not_equal(fputc('?', file), EOF);
+            assert_int_equal(fclose(file), 0);
+        }
+        meet();
+        const blv_read_options shared = {.size = sizeof shared, .ranks = ranks};
+        blv_message why = {""};
+        assert_int_not_equal(blv_dataset_read(&set, path, &shared, &why), BLV_OK);
+        assert_non_null(strstr(why.text, "checksum"));
+    }
+    meet();
+    if (ranks->rank == 0)
+        unlink(path);
+}
+
+static void test_images(void **state) {
+    enum { RECORD = 3073, RECORDS = 7 };
+    static unsigned char cifar[RECORD * RECORDS];
+    unsigned char idx[16 + ROWS * COLUMNS] = {0, 0, 8, 3, 0, 0, 0, ROWS, 0, 0, 0, 2, 0, 0, 0, 3};
+    unsigned char labels[8 + ROWS] = {0, 0, 8, 1, 0, 0, 0, ROWS};
+    (void)state;
+    for (size_t i = 16; i < sizeof idx; i++)
+        idx[i] = (unsigned char)(i * i);
+    for (size_t i = 8; i < sizeof labels; i++)
+        labels[i] = i % 4;
+    for (int single = 0; single < 2; single++) {
+        blv_read_options options = {.labels = file_of_bytes(true, labels, sizeof labels),
+                                    .precision = single ? BLV_F32 : BLV_F64};
+        check_file(file_of_bytes(false, idx, sizeof idx), true, options);
+        idx[7] = labels[7] = 2; /* fewer rows than ranks */
+        options.labels = file_of_bytes(true, labels, 8 + 2);
+        check_file(file_of_bytes(false, idx, 16 + 2 * COLUMNS), true, options);
+        idx[7] = labels[7] = ROWS;
+    }
+    for (size_t i = 0; i < sizeof cifar; i++)
+        cifar[i] = i % RECORD == 0 ? (unsigned char)(7 - i / RECORD) : (unsigned char)(i * 7);
+    check_file(file_of_bytes(false, cifar, sizeof cifar), true, (blv_read_options){0});
+    const blv_read_options shared = {.size = sizeof shared, .ranks = ranks};
+    blv_message why = {""};
+    blv_dataset *set;
+    const char *path = file_of_bytes(false, cifar, sizeof cifar - 5);
+    assert_int_equal(blv_dataset_read(&set, path, &shared, &why), BLV_E_FORMAT);
+}
+
 static void test_whole(void **state) {
     const blv_read_options usual = {0};
     (void)state;
@@ -149,6 +262,8 @@ static void test_whole(void **state) {
     check_file(file_of("a,b,label\n1,red,x\n3,blue,y\n5,red,x\n"), false, usual);
     check_file(file_of("a,b,label\n1,,x\n3,4,y\n5,6,x\n"), false, usual);
     check_file(file_of("row_id,b,label\n7,1,x\n3,4,y\n5,6,x\n"), false, usual);
+    check_file(file_of("a,b,label,w\n1,2,x,1\n3,4,y,0.5\n5,6,x,2\n"), false,
+               (blv_read_options){.weight = "w", .label = "label"});
 }
 
 /* The message is that of one process, on all ranks. */
@@ -171,31 +286,44 @@ static void test_messages(void **state) {
 }
 
 /* More than one rank may hold, less than all of them may together. */
+static void check_large(const char *path, size_t rows, size_t bytes, blv_read_options options) {
+    blv_message why;
+    blv_dataset *set;
+    options.size = sizeof options;
+    options.layout = BLV_LAYOUT_DENSE;
+    options.max_memory = bytes * 4 / 5;
+    assert_int_equal(blv_dataset_read(&set, path, &options, &why), BLV_E_VALUE);
+    if (ranks->count > 1) {
+        set = read_as(path, ranks, options);
+        assert_int_equal(blv_dataset_view_of(set)->rows, rows);
+        assert_true(blv_dataset_view_of(set)->held < rows * 2 / 3);
+        blv_dataset_release(set);
+    }
+}
+
 static void test_large(void **state) {
-    enum { ROWS = 2000, COLUMNS = 10, SET = ROWS * COLUMNS * 8 };
-    const blv_read_options limited = {.layout = BLV_LAYOUT_DENSE, .max_memory = SET * 4 / 5};
+    enum { MANY = 2000, WIDE = 10, RECORDS = 120, IMAGE = 3073 };
     (void)state;
-    char *text = malloc(ROWS * COLUMNS * 8 + ROWS * 4), *at = text;
+    char *text = calloc(MANY * WIDE * 8 + MANY * 4 + RECORDS * IMAGE, 1), *at = text;
     assert_non_null(text);
-    for (int i = 0; i < ROWS; i++) {
+    for (int i = 0; i < MANY; i++) {
         at += sprintf(at, "%d", i % 2);
-        for (int j = 0; j < COLUMNS; j++)
+        for (int j = 0; j < WIDE; j++)
             at += sprintf(at, " %d:%d", j + 1, (i * 7 + j * 13) % 1000);
         at += sprintf(at, "\n");
     }
-    const char *path = file_of(text);
+    check_large(file_of(text), MANY, MANY * WIDE * 8, (blv_read_options){0});
+    memset(text, 0, RECORDS * IMAGE);
+    for (int i = 0; i < RECORDS; i++)
+        text[i * IMAGE] = (char)(i % 10);
+    check_large(file_of_bytes(false, text, RECORDS * IMAGE), RECORDS, RECORDS * 3072 * 8,
+                (blv_read_options){0});
+    const unsigned char header[16] = {0, 0, 8, 3, 0, 0, MANY >> 8, MANY & 255,
+                                      0, 0, 0, 2, 0, 0, 0,         5};
+    memcpy(text, header, sizeof header);
+    check_large(file_of_bytes(false, text, 16 + MANY * WIDE), MANY, MANY * WIDE * 8,
+                (blv_read_options){0});
     free(text);
-    blv_message why;
-    blv_dataset *set;
-    blv_read_options alone = limited;
-    alone.size = sizeof alone;
-    assert_int_equal(blv_dataset_read(&set, path, &alone, &why), BLV_E_VALUE);
-    if (ranks->count > 1) {
-        set = read_as(path, ranks, limited);
-        assert_int_equal(blv_dataset_view_of(set)->rows, ROWS);
-        assert_true(blv_dataset_view_of(set)->held < ROWS * 2 / 3);
-        blv_dataset_release(set);
-    }
 }
 
 /* What needs all rows is rejected. */
@@ -213,17 +341,20 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shared),   cmocka_unit_test(test_whole),
-        cmocka_unit_test(test_messages), cmocka_unit_test(test_large),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_shared),   cmocka_unit_test(test_numpy),
+        cmocka_unit_test(test_archives), cmocka_unit_test(test_images),
+        cmocka_unit_test(test_whole),    cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_large),    cmocka_unit_test(test_refused),
     };
     blv_message why;
     if (blv_mpi_start(&ranks, &why) != BLV_OK)
         return 1;
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    const char *path = file_of("");
-    if (ranks->rank == 0)
+    const char *path = file_of(""), *labels = file_of_bytes(true, "", 0);
+    if (ranks->rank == 0) {
         unlink(path);
+        unlink(labels);
+    }
     blv_mpi_leave(ranks, failed, NULL);
     return failed;
 }

