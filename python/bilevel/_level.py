@@ -162,21 +162,22 @@ class NumpyLevel(Level):
         return bool(np.isfinite(self.views[address]).all())
 
     def flatten(self, value: Any, who: str) -> npt.NDArray[Any]:
+        given = [value] if self.tree is None else _tree.leaves(value)
         try:
-            if self.tree is None:
-                array = np.asarray(value, dtype=self.dtype)
-                if array.shape != self.shapes[0]:
-                    raise self.wrong_shape(who, array.shape)
-                return array.reshape(-1)
-            parts = [np.asarray(leaf, dtype=self.dtype) for leaf in _tree.leaves(value)]
-        except TypeError as error:
+            parts = [np.asarray(leaf) for leaf in given]
+            if any(part.dtype.kind not in "fiub" for part in parts):
+                raise TypeError(f"dtype {parts[0].dtype}")
+        except (TypeError, ValueError) as error:
             raise TypeError(f"{who} is not an array of numbers: {error}") from error
-        if [part.shape for part in parts] != self.shapes:
-            raise self.wrong_shape(who, [part.shape for part in parts])
+        shapes = [part.shape for part in parts]
+        if shapes != self.shapes:
+            raise self.wrong_shape(who, shapes[0] if self.tree is None else shapes)
         return np.concatenate([part.reshape(-1) for part in parts])
 
     def put(self, address: int, value: Any, who: str = "") -> None:
-        if not (self.plain and type(value) is np.ndarray and value.shape == self.shapes[0]):
+        if not (self.plain and type(value) is np.ndarray and value.dtype == self.dtype) or (
+            value.shape != self.shapes[0]
+        ):
             value = self.flatten(value, who)
         self.views[address][...] = value
 

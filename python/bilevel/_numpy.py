@@ -24,10 +24,16 @@ class Sum:
     """The samples of one function: turns a batch of the library into the user's third argument."""
 
     def __init__(self, name: str, samples: int, data: Any) -> None:
-        self.samples = samples
+        if not isinstance(samples, int | np.integer) or samples < 0:
+            raise ValueError(f"{name}_samples is {samples!r}, expected a number of samples")
+        self.samples = int(samples)
         self.data = data
         if data is not None:
-            rows = len(data[0]) if isinstance(data, tuple) else len(data)
+            parts = data if isinstance(data, tuple) else (data,)
+            lengths = {len(part) if hasattr(part, "__len__") else None for part in parts}
+            rows = lengths.pop() if len(lengths) == 1 else None
+            if not rows:
+                raise ValueError(f"{name}_data: an indexable or arrays of one length are needed")
             if samples not in (0, rows):
                 raise ValueError(f"{name}_samples is {samples}, but {name}_data has {rows} rows")
             self.samples = rows

@@ -64,12 +64,16 @@ class Problem:
         name: str = "problem",
         threads: int = 0,
     ) -> None:
-        for label, function in (("f", f), ("g", g)):
+        self._derivatives = {"grad_f": grad_f, "grad_g": grad_g, "hvp": hvp, "jvp": jvp}
+        optional = {**self._derivatives, "project": project}
+        functions = {"f": f, "g": g, **{k: v for k, v in optional.items() if v is not None}}
+        for label, function in functions.items():
             if not callable(function):
                 raise TypeError(f"{label} is a {type(function).__name__}, expected a function")
+        if not isinstance(threads, int | np.integer):
+            raise TypeError(f"threads is a {type(threads).__name__}, expected a whole number")
         kind = kind_of(x0, y0)
-        self.name = name
-        self._derivatives = {"grad_f": grad_f, "grad_g": grad_g, "hvp": hvp, "jvp": jvp}
+        self.name = str(name)
         sums = (("upper", upper_samples, upper_data), ("lower", lower_samples, lower_data))
         self._make_oracles(kind, f, g, x0, y0, sums)
         self._set_projection(bounds, simplex, project)
@@ -85,7 +89,7 @@ class Problem:
             many_minimizers=many_minimizers,
             user=handle,
         )
-        label = ffi.new("char[]", name.encode())
+        label = ffi.new("char[]", self.name.encode())
         definition.name = label
         oracles = self.oracles
         projects = oracles.projection is not None
@@ -142,9 +146,10 @@ class Problem:
                 raise ValueError("bounds: a lower bound is above its upper bound")
             oracles.projection = oracles.bounds_projection(self.x.like(lo), self.x.like(hi))
         elif simplex is not False:
-            total = float(simplex)
-            if not total > 0.0:
-                raise ValueError(f"simplex is {simplex}; True or a positive sum is needed")
+            number = isinstance(simplex, int | float | np.number)  # True is 1
+            total = float(simplex) if number else np.nan
+            if not 0.0 < total < np.inf:
+                raise ValueError(f"simplex is {simplex!r}; True or a positive sum is needed")
             oracles.projection = oracles.simplex_projection(total)
 
     def _bound(self, bound: Any) -> Any:

@@ -50,6 +50,7 @@ class Session:
 
     def end(self, run: Any, solution: Any, why: Any) -> None:
         _callbacks.watch_run(None)
+        self.problem.begin()  # nothing of the run is kept
         if self.recorder:
             self.recorder.end(run, solution, why)
         if self.bar:
@@ -178,6 +179,7 @@ def solve(
     Ctrl-C ends the run; the result is the one so far. What f or g raise is raised here.
     """
     problem, parameters = _problem_from(f, g, x0, y0, others)
+    _expect(settings or {}, dict, "settings")
     registration = Registration(solver)
     bar = Bar.wanted(progress, seconds, iters)
     recorder = Recorder(store, checkpoint_seconds, _resumed) if store else None
@@ -202,6 +204,11 @@ def solve(
     check_error(error, why)
     run_id = recorder.id if recorder else None
     return result_of(solution, problem, session.current, run_id)
+
+
+def _expect(value: Any, kind: type, name: str) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} is a {type(value).__name__}, expected a {kind.__name__}")
 
 
 _PROBLEM_KEYWORDS = frozenset(Problem.__init__.__kwdefaults__ or ())
@@ -311,8 +318,10 @@ def compare(
     solvers: names; None: all that suit the problem without finite differences. A key "SOLVER.KEY"
     of the settings is for that solver alone.
     """
-    if not isinstance(problem, Problem):
-        raise TypeError(f"problem is a {type(problem).__name__}, expected a bilevel.Problem")
+    _expect(problem, Problem, "problem")
+    _expect(settings or {}, dict, "settings")
+    if isinstance(solvers, str):
+        solvers = [solvers]
     bar = Bar.wanted(progress, seconds, iters)
     session = Session(problem, trace, bar)
     prepared = Options(
@@ -379,6 +388,7 @@ class CheckReport:
 
 def check(problem: Problem, *, seed: int = 0, scale: float = 1.0) -> CheckReport:
     """Compares the derivatives of f and g with central differences, around a random point."""
+    _expect(problem, Problem, "problem")
     report, why = ffi.new("blv_check_report *"), new_message()
     problem.begin()
     with guarded():

@@ -88,6 +88,10 @@ class TorchLevel(Level):
         for leaf, label in zip(self.leaves, _tree.leaf_names(start, name), strict=True):
             if not isinstance(leaf, torch.Tensor):
                 raise TypeError(f"{label} is a {type(leaf).__name__}, expected a tensor")
+            if leaf.layout != torch.strided or leaf.is_meta:
+                raise TypeError(
+                    f"{label} is a tensor without elements in a row, expected a dense one"
+                )
             if leaf.dtype not in (torch.float32, torch.float64):
                 raise TypeError(f"{label} has dtype {leaf.dtype}; float64 or float32 is needed")
             if leaf.dtype != first.dtype:
@@ -134,6 +138,13 @@ class TorchLevel(Level):
         view = self.views[address]
         return view.clone() if self.on_host else view.detach()
 
+    def is_at(self, address: int, copy: Any) -> bool:
+        """Whether the vector has not changed since it was copied."""
+        view = self.views[address]
+        if self.on_host:
+            return bool(torch.equal(view, copy))
+        return bool(view.data_ptr() == copy.data_ptr())  # vectors there are replaced, not changed
+
     def put(self, address: int, flat: Any) -> None:
         if self.on_host:
             self.views[address].copy_(flat)
@@ -172,6 +183,7 @@ class TorchOracles(Oracles):
         self.f, self.g = f, g
         self.x, self.y = levels
         self.upper_sum, self.lower_sum = sums
+        self.kept: tuple[Any, Any, Any] | None = None
         for each in sums:
             each.device = self.x.device
 
@@ -216,32 +228,45 @@ class TorchOracles(Oracles):
         if not isinstance(result, torch.Tensor):
             kind = type(result).__name__
             raise TypeError(f"{name} returned a {kind}, expected a tensor with one element")
-        if result.numel() != 1:
-            shape = tuple(result.shape)
-            raise ValueError(f"{name} returned a tensor of shape {shape}, expected one element")
+        if result.is_complex():
+            raise TypeError(f"{name} returned a tensor of {result.dtype}, expected a real number")
         if result.device != self.x.device:
             raise ValueError(
                 f"{name} returned a tensor on {result.device}, x0 is on {self.x.device}"
             )
+        if result.ndim == 0:  # without a node more in the graph
+            return result
+        if result.numel() != 1:
+            shape = tuple(result.shape)
+            raise ValueError(f"{name} returned a tensor of shape {shape}, expected one element")
         return result.reshape(())
 
     def all(self, batch: Any, x: int, y: int, v: int, gy: int, hv: int, jv: int) -> None:
         """One backward pass through the gradient in y gives both products."""
-        samples = self.lower_sum.arguments(batch)
-        at_x, at_y = self.x.copy(x), self.y.copy(y).requires_grad_()
-        wanted = [at_y] if hv else []
-        if jv:
-            wanted.append(at_x.requires_grad_())
-        with torch.enable_grad():
-            value = self._value(self.g, "g", at_x, at_y, samples)
-            gradient = _gradients(value, [at_y], create_graph=True)[0]
+        gradient, at_x, at_y = self._gradient(batch, x, y)
         if gy:
             self.y.put(gy, gradient.detach())
-        products = _gradients(gradient, wanted, self.y.views[v])
+        wanted = [at_y] * bool(hv) + [at_x] * bool(jv)
+        products = _gradients(gradient, wanted, self.y.views[v], retain_graph=not batch)
         if hv:
             self.y.put(hv, products[0])
         if jv:
             self.x.put(jv, products[-1])
+
+    def _gradient(self, batch: Any, x: int, y: int) -> tuple[Any, Any, Any]:
+        """The gradient of g in y with its graph, and the point. That of all samples is kept: linear
+        solvers ask for many products at one point."""
+        kept = self.kept
+        if kept and not batch and self.x.is_at(x, kept[1]) and self.y.is_at(y, kept[2]):
+            return kept
+        self.kept = None  # frees the old graph before there is a new one
+        at_x, at_y = self.x.copy(x).requires_grad_(), self.y.copy(y).requires_grad_()
+        with torch.enable_grad():
+            value = self._value(self.g, "g", at_x, at_y, self.lower_sum.arguments(batch))
+            gradient = _gradients(value, [at_y], create_graph=True)[0]
+        if not batch:
+            self.kept = gradient, at_x, at_y
+        return gradient, at_x, at_y
 
     def project(self, x: int) -> None:
         projected: Any
@@ -250,6 +275,8 @@ class TorchOracles(Oracles):
         else:
             given = self.projection(self.x.shape_up(self.x.copy(x)))
             parts = list(_tree.leaves(given))
+            if not all(isinstance(part, torch.Tensor) for part in parts):
+                raise TypeError(f"project returned a {type(given).__name__}, expected tensors")
             if [tuple(part.shape) for part in parts] != self.x.shapes:
                 raise self.x.wrong_shape("what project returned", [p.shape for p in parts])
             projected = torch.cat([part.detach().reshape(-1) for part in parts])
@@ -271,13 +298,18 @@ class TorchOracles(Oracles):
         return project
 
     def begin(self) -> None:
+        self.kept = None
         if self.x.on_host:
             self.x.views.clear()
             self.y.views.clear()
 
 
 def _gradients(
-    of: Any, inputs: list[Any], weights: Any = None, create_graph: bool = False
+    of: Any,
+    inputs: list[Any],
+    weights: Any = None,
+    create_graph: bool = False,
+    retain_graph: bool | None = None,
 ) -> tuple[Any, ...]:
     """Zeros where it does not depend on an input."""
     if not inputs:
@@ -289,6 +321,7 @@ def _gradients(
         inputs,
         grad_outputs=weights,
         create_graph=create_graph,
+        retain_graph=retain_graph,
         allow_unused=True,
         materialize_grads=True,
     )

@@ -67,6 +67,8 @@ def _seed(random_state: Any) -> int:
 
 def _threads(n_jobs: int | None) -> int:
     """None and -1: all processors."""
+    if n_jobs is not None and not isinstance(n_jobs, int | np.integer):
+        raise ValueError(f"n_jobs is {n_jobs!r}, expected None or a whole number")
     if n_jobs is None or n_jobs < 0:
         return 0
     return int(n_jobs)
@@ -165,6 +167,12 @@ class LabelCleaner(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, X_trusted: Any = None, y_trusted: Any = None) -> LabelCleaner:
         """Trusted rows are such whose labels were checked. A hundred help a lot where many labels
         are wrong, or wrong by a rule."""
+        if not isinstance(self.folds, int | np.integer):
+            raise ValueError(f"folds is {self.folds!r}, expected a whole number")
+        for name in ("threshold", "flag_share", "false_alarms"):
+            share = getattr(self, name)
+            if share is not None and not 0.0 < share < 1.0:
+                raise ValueError(f"{name} is {share!r}, expected a number between 0 and 1")
         X, y = validate_data(self, X, y, accept_sparse="csr", ensure_min_samples=2)
         check_classification_targets(y)
         self.classes_, numbers = _encode(y)

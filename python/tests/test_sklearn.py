@@ -172,6 +172,8 @@ def test_pickle_clone_pipeline_and_search():
     [
         (LabelCleaner(scaling="odd"), "scaling is 'odd'"),
         (LabelCleaner(folds=1), "folds"),
+        (LabelCleaner(threshold=2.0), "threshold is 2.0"),
+        (LabelCleaner(n_jobs="a"), "n_jobs is 'a'"),
         (LabelCleaner(threshold=0.1, flag_share=0.1), "threshold|share"),
         (LabelCleaner(random_state="x"), "random_state"),
     ],

@@ -164,6 +164,8 @@ def test_under_no_grad(memory):
         ({"f": lambda x, y: 1.0}, "f returned a float"),
         ({"g": lambda x, y: (y * torch.inf).sum()}, "g returned"),
         ({"hvp": lambda x, y, v: v}, "hvp is not needed"),
+        ({"x0": torch.eye(2, dtype=torch.float64).to_sparse()}, "x0 is a tensor without elements"),
+        ({"f": lambda x, y: 1j * y.sum()}, "f returned a tensor of torch.complex128"),
         (
             {"x0": torch.zeros(4, dtype=torch.float64, device="meta")},
             "y0 is on device cpu, x0 on meta",
@@ -175,6 +177,21 @@ def test_messages_name_the_argument(change, message):
     given = {"f": f, "g": g, "x0": x0, "y0": y0, **change}
     with pytest.raises((TypeError, ValueError), match=message):
         bilevel.solve(**given)
+
+
+def test_products_at_one_point_share_a_graph(memory):
+    """Many products with H for each evaluation of g; none of another point."""
+    calls = []
+
+    def counted(x, y):
+        calls.append(1)
+        return g(x, y) + (y**4).sum()
+
+    r = bilevel.solve(f, counted, *start(), solver="aid-cg", iters=20, certificate=False)
+    assert r.counts.hvp > 0 and len(calls) < r.counts.hvp + r.counts.g_grad
+    same = bilevel.solve(f, lambda x, y: counted(x, y) + 0.0, *start(), solver="aid-cg", iters=20)
+    torch.testing.assert_close(same.x, r.x)
+    assert bilevel.check(bilevel.Problem(f, counted, *start()))
 
 
 def test_exceptions_come_out(memory):
