@@ -116,12 +116,6 @@ template <class real> __global__ void fill_random(size_t n, real *out, float siz
     }
 }
 
-static __global__ void fill_labels(size_t n, int32_t *out, int classes) {
-    for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < n;
-         i += size_t(gridDim.x) * blockDim.x)
-        out[i] = int32_t((i * 2654435761u >> 7) % unsigned(classes));
-}
-
 template <class real> static real *randoms(size_t n, float size, uint64_t seed) {
     real *out;
     check(cudaMalloc(&out, (n + 4) * sizeof(real)));
@@ -141,14 +135,16 @@ template <class real> struct instance {
 
     instance(size_t n, size_t d, size_t c) : rows(n), columns(d), classes(c) {
         k = static_cast<const blv_kernels *>(tables->kernels[sizeof(real) == 4 ? BLV_F32 : BLV_F64]);
-        int32_t *label;
-        check(cudaMalloc(&label, n * sizeof *label));
-        fill_labels<<<1024, 256, 0, stream>>>(n, label, c > 1 ? int(c) : 2);
-        data.rows = data.count = n;
-        data.columns = d;
-        data.stride = (d + 3) / 4 * 4;
-        data.dense = randoms<real>(n * data.stride, 1.0f, 1);
-        data.label = label;
+        std::vector<int32_t> label(n);
+        for (size_t i = 0; i < n; i++)
+            label[i] = int32_t((i * 2654435761u >> 7) % (c > 1 ? c : 2));
+        blv_rows raw = {};
+        raw.rows = raw.count = n;
+        raw.columns = raw.stride = d;
+        raw.dense = randoms<real>(n * d, 1.0f, 1);
+        raw.label = label.data();
+        expect(k->rows_open(&raw, &data), "no memory for rows");
+        check(cudaFree(const_cast<void *>(raw.dense)));
         data.logit = randoms<real>(n, 4.0f, 2);
         sweep.classes = c;
         sweep.w = randoms<real>(c * d, 0.1f, 3);
@@ -164,10 +160,10 @@ template <class real> struct instance {
     }
     ~instance() {
         k->sweep_close(work);
-        for (const void *p : {data.dense, static_cast<const void *>(data.label), data.logit, sweep.w,
-                              sweep.v, static_cast<const void *>(gradient),
+        for (const void *p : {data.logit, sweep.w, sweep.v, static_cast<const void *>(gradient),
                               static_cast<const void *>(hessian), static_cast<const void *>(cross)})
             cudaFree(const_cast<void *>(p));
+        k->rows_close(&data);
     }
     void run(int outputs) {
         blv_sweep s = sweep;
@@ -304,10 +300,28 @@ static void time_steps(const char *family, const char *const *settings, const ch
     blv_problem_destroy(problem);
 }
 
+/* What the parts of a step cost: a launch that answers, without a pass over a batch, with one and
+ * with two. */
+static void measure_launches() {
+    instance<float> one(64, 54, 1);
+    double times[3];
+    for (int passes = 0; passes < 3; passes++)
+        times[passes] = seconds_of(
+            [&] {
+                for (int p = 0; p < passes; p++)
+                    one.run(GRADIENT | HESSIAN);
+                one.k->dot(54, one.sweep.w, one.sweep.v);
+            },
+            15, 200);
+    printf("  a launch and its answer %.2f us, with a pass over 64 x 54 %.2f us, with two %.2f us\n",
+           1e6 * times[0], 1e6 * times[1], 1e6 * times[2]);
+}
+
 static void measure_steps() {
     static const char *const few[] = {"rows", "99980", "columns", "22", nullptr};
     static const char *const more[] = {"rows", "200000", "columns", "54", nullptr};
     printf("steps\n");
+    measure_launches();
     for (blv_precision precision : {BLV_F32, BLV_F64}) {
         time_steps("synthetic-logistic", few, "49,990 x 22", precision, BLV_MEMORY_CUDA);
         time_steps("synthetic-logistic", more, "100,000 x 54", precision, BLV_MEMORY_CUDA);

@@ -10,6 +10,7 @@ add_library(bilevel_cuda SHARED
   kernels/cuda/cuda_one_score.cu
   kernels/cuda/cuda_plain.cu
   kernels/cuda/cuda_sparse.cu
+  kernels/cuda/cuda_split.cu
   kernels/cuda/cuda_tensor.cu
   space/cuda/cuda_space.cu)
 set_target_properties(bilevel_cuda PROPERTIES

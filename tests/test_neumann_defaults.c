@@ -14,10 +14,10 @@ static const struct {
     const char *solver;
     uint64_t steps[3]; /* for kappa = 2, 20, 100 */
     double noise;      /* that the random number of factors leaves */
-} budgets[] = {{"stocbio", {10, 20, 80}, 0.0},        {"bsa", {6000, 6000, 6000}, 0.2},
-               {"ttsa", {6000, 6000, 6000}, 0.2},     {"mrbo", {20, 200, 900}, 0.0},
-               {"mstsa", {20, 200, 900}, 0.0},        {"vrbo", {8, 10, 30}, 0.0},
-               {"sustain", {2500, 2500, 12000}, 0.1}, {"fsla", {30, 350, 1600}, 0.0}};
+} budgets[] = {{"stocbio", {10, 20, 80}, 0.0},       {"bsa", {3000, 3000, 3000}, 0.2},
+               {"ttsa", {3000, 3000, 4000}, 0.2},    {"mrbo", {20, 200, 900}, 0.0},
+               {"mstsa", {20, 200, 900}, 0.0},       {"vrbo", {8, 10, 30}, 0.0},
+               {"sustain", {1000, 2500, 7000}, 0.1}, {"fsla", {30, 350, 1600}, 0.0}};
 enum { SOLVERS = sizeof budgets / sizeof *budgets };
 
 static double true_gradient(const blv_problem *p, const blv_run *run) {

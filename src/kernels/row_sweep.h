@@ -35,6 +35,7 @@ typedef struct blv_rows {
     size_t rows, columns; /* of the data */
     const void *dense;    /* row i begins at element i * stride; stride >= columns */
     size_t stride;
+    const void *split; /* dense once more, in another form; belongs to the table that made it */
     const size_t *row_start; /* rows + 1 numbers; entries row_start[i] .. row_start[i+1] - 1 */
     const uint32_t *column;
     const void *value;

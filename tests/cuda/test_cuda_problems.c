@@ -185,11 +185,12 @@ static double apart(const blv_run *a, const blv_run *b) {
 }
 
 /* Constants that are estimated before the first step come from a Lanczos iteration, which amplifies
- * the last bits, and acceleration and line searches decide by comparisons that these can turn. */
+ * the last bits, and acceleration and line searches decide by comparisons that these can turn.
+ * minimaxopt parts by 100,000 rounding errors in f64, too. */
 static double allowed_for(const blv_solver *solver, blv_precision precision) {
     const bool decides = strcmp(solver->name, "exact") == 0 || strcmp(solver->name, "accf2ba") == 0;
     if (precision == BLV_F32)
-        return decides ? 0.2 : 2e-3;
+        return decides ? 0.2 : strcmp(solver->name, "minimaxopt") == 0 ? 2e-2 : 2e-3;
     for (const blv_param *p = solver->params; p && p->key; p++)
         if (strncmp(p->key, "step", 4) != 0 && p->value && strcmp(p->value, "auto") == 0)
             return 1e-5;

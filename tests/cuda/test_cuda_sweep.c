@@ -298,6 +298,76 @@ static void test_kept_point(void **state) {
     sweep_instance_destroy(&instance);
 }
 
+/* Columns in other units, powers of two apart, give the same numbers in these units. */
+static void test_units_of_columns(void **state) {
+    (void)state;
+    enum { ROWS = 200, COLUMNS = 150, CLASSES = 7 };
+    const sweep_shape shape = {.single = true,
+                               .rows = ROWS,
+                               .columns = COLUMNS,
+                               .classes = CLASSES,
+                               .count = ROWS,
+                               .weighted = true,
+                               .size = 0.1,
+                               .wanted = WANT_ALL};
+    sweep_instance instance;
+    sweep_outputs plain, scaled;
+    sweep_instance_create(&instance, shape, 6);
+    sweep_outputs_create(&plain, &shape);
+    sweep_outputs_create(&scaled, &shape);
+    run_there(&instance, &plain, false);
+    for (int j = 0; j < COLUMNS; j++) {
+        const int e = j % 81 - 40;
+        for (size_t i = 0; i < ROWS; i++) {
+            float *x = (float *)instance.data + i * instance.rows.stride + j;
+            *x = ldexpf(*x, e);
+        }
+        for (int k = 0; k < CLASSES; k++) {
+            float *w = (float *)instance.w + k * COLUMNS + j;
+            float *v = (float *)instance.v + k * COLUMNS + j;
+            *w = ldexpf(*w, -e);
+            *v = ldexpf(*v, -e);
+        }
+    }
+    run_there(&instance, &scaled, false);
+    for (int i = 0; i < CLASSES * COLUMNS; i++) {
+        float *g = (float *)scaled.gradient + i, *h = (float *)scaled.hessian + i;
+        *g = ldexpf(*g, 40 - i % COLUMNS % 81);
+        *h = ldexpf(*h, 40 - i % COLUMNS % 81);
+    }
+    sweep_same_bits(&instance, &plain, &scaled);
+    sweep_outputs_destroy(&plain);
+    sweep_outputs_destroy(&scaled);
+    sweep_instance_destroy(&instance);
+}
+
+/* Rows that are far smaller than the others keep their accuracy. */
+static void test_small_rows(void **state) {
+    (void)state;
+    const sweep_shape shape = {.single = true,
+                               .rows = 100,
+                               .columns = 200,
+                               .classes = 5,
+                               .first = 50,
+                               .count = 50,
+                               .size = 0.1,
+                               .wanted = WANT_ALL};
+    sweep_instance instance;
+    sweep_outputs expected, got;
+    sweep_instance_create(&instance, shape, 7);
+    sweep_outputs_create(&expected, &shape);
+    sweep_outputs_create(&got, &shape);
+    for (size_t i = 0; i < 50 * instance.rows.stride; i++) /* not in the sweep */
+        ((float *)instance.data)[i] *= 1e12f;
+    sweep_run_reference(&instance, &expected);
+    run_there(&instance, &got, false);
+    memset(instance.data, 0, 50 * instance.rows.stride * sizeof(float)); /* not in the tolerance */
+    sweep_compare(&instance, &got, &expected, UNITS);
+    sweep_outputs_destroy(&expected);
+    sweep_outputs_destroy(&got);
+    sweep_instance_destroy(&instance);
+}
+
 /* ---- Sparse rows ---- */
 
 typedef struct sparse_data {
@@ -394,10 +464,11 @@ static void test_groups(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_softmax),   cmocka_unit_test(test_one_score),
-        cmocka_unit_test(test_many_rows), cmocka_unit_test(test_no_rows),
-        cmocka_unit_test(test_logits),    cmocka_unit_test(test_kept_point),
-        cmocka_unit_test(test_sparse),    cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_softmax),    cmocka_unit_test(test_one_score),
+        cmocka_unit_test(test_many_rows),  cmocka_unit_test(test_no_rows),
+        cmocka_unit_test(test_logits),     cmocka_unit_test(test_kept_point),
+        cmocka_unit_test(test_sparse),     cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_small_rows), cmocka_unit_test(test_units_of_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

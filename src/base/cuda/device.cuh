@@ -83,8 +83,8 @@ __device__ inline void reply(answer *to, unsigned long long number) {
 
 /* ---- Vector operations ---- */
 
-/* EXP: c exp(a); PRODUCT: c times all terms */
-enum vector_kind : uint8_t { LINCOMB, FILL, CLAMP, APPLY, EXP, PRODUCT };
+/* EXP: c exp(a); PRODUCT: c times all terms; TASK: see vector_program.cuh, its number is `operation` */
+enum vector_kind : uint8_t { LINCOMB, FILL, CLAMP, APPLY, EXP, PRODUCT, TASK };
 struct vector_op {
     vector_kind kind;
     uint8_t single; /* float, else double */

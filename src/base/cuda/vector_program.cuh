@@ -1,12 +1,17 @@
-/* A list of vector operations as kernels get it, for the kernel that carries it out and for small
- * kernels that do so before their own work. */
+/* A list of vector operations as kernels get it.
+ *
+ * Small passes over rows wait in the list, too, as tasks: a step of a solver on a batch is then one
+ * launch of one block, from the updates of the step before to the scalars that the host waits for. */
 #pragma once
 
 #include "base/cuda/device.cuh"
 
 namespace gpu {
 
-constexpr int QUEUE = 16;
+constexpr int QUEUE = 16, TASKS = 2, FEW_PAIRS = 12;
+constexpr unsigned BLOCK = 512;           /* threads of a block that does tasks */
+constexpr size_t LONGEST_IN_BLOCK = 20000; /* numbers that one block may update on the way */
+constexpr size_t SHORT_PAIR = 1024;        /* that one warp sums */
 
 template <int PAIRS> struct program {
     int ops, pairs;
@@ -14,26 +19,46 @@ template <int PAIRS> struct program {
     vector_pair pair[PAIRS > 0 ? PAIRS : 1];
 };
 
-/* The queued operations, where no vector is longer; the lock is held. */
-bool take_queue(size_t longest, program<0> &p);
+/* What a task is made of is known to its kernel. */
+struct task {
+    alignas(16) unsigned char bytes[512];
+};
+struct alignas(16) block_program {
+    program<FEW_PAIRS> list;
+    answer *to; /* of the pairs */
+    unsigned long long number;
+    task of[TASKS];
+};
 
-/* Small kernels are on the GPU before the one before has ended, and wait for it there. */
+typedef void (*task_kernel)(block_program);
+void enqueue_task(task_kernel kernel, const void *bytes, size_t size);
+
+/* Such kernels are on the GPU before the one before has ended, and wait for it there. */
 __device__ inline void begin_small_kernel() {
     asm volatile("griddepcontrol.launch_dependents; griddepcontrol.wait;" ::: "memory");
 }
 
 template <class... P, class... A>
-void launch_small(void (*kernel)(P...), dim3 grid, dim3 block, A... arguments) {
+void launch_small(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, A... arguments) {
     cudaLaunchAttribute early = {};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t how = {};
     how.gridDim = grid;
     how.blockDim = block;
+    how.dynamicSmemBytes = shared;
     how.stream = stream;
     how.attrs = &early;
     how.numAttrs = 1;
     check(cudaLaunchKernelEx(&how, kernel, static_cast<P>(arguments)...), "a launch");
+}
+
+/* The same after the queued operations. */
+template <class... P, class... A>
+void launch_early(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, A... arguments) {
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    flush();
+    launch_small(kernel, grid, block, shared, arguments...);
 }
 
 __device__ inline double get(const void *v, bool single, size_t i) {
@@ -130,15 +155,62 @@ __device__ inline void run_wave(const vector_op *op, int first, int end, size_t 
 }
 
 /* By one block; a thread takes the same elements in every operation. */
-template <int PAIRS> __device__ inline void run_in_block(const program<PAIRS> &p) {
-    for (int o = 0; o < p.ops;) {
+template <class F> __device__ inline void run_in_block(const vector_op *op, int ops, F run_task) {
+    for (int o = 0; o < ops;) {
         int end = o + 1;
-        while (end < p.ops && !p.op[end].starts_wave)
+        while (end < ops && !op[end].starts_wave)
             end++;
-        run_wave(p.op, o, end, threadIdx.x, blockDim.x);
+        if (op[o].kind == TASK) {
+            __syncthreads();
+            run_task(op[o].operation);
+            __syncthreads();
+        } else {
+            run_wave(op, o, end, threadIdx.x, blockDim.x);
+        }
         o = end;
     }
     __syncthreads();
+}
+
+__device__ inline double sum_of_warp(double value) {
+    for (int step = 16; step > 0; step /= 2)
+        value += __shfl_down_sync(0xffffffffu, value, step);
+    return value;
+}
+
+/* A short pair is summed by one warp, so that the elements of all short ones are on their way at
+ * once. */
+__device__ inline double sum_short(const vector_pair &p) {
+    double sum = 0.0;
+    for (size_t i = threadIdx.x % 32; i < p.n; i += 4 * 32) {
+        double a[4], b[4];
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            const bool there = i + e * 32 < p.n;
+            a[e] = there ? get(p.a, p.single, i + e * 32) : 0.0;
+            b[e] = there ? get(p.b, p.single, i + e * 32) : 0.0;
+        }
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            sum += a[e] * b[e];
+    }
+    return sum_of_warp(sum);
+}
+
+/* Operations, tasks, pairs. */
+template <class F> __device__ inline void run_block_program(const block_program &p, F run_task) {
+    run_in_block(p.list.op, p.list.ops, run_task);
+    if (p.list.pairs == 0)
+        return;
+    for (int k = int(threadIdx.x) / 32; k < p.list.pairs; k += int(BLOCK) / 32) {
+        const double sum = sum_short(p.list.pair[k]);
+        if (threadIdx.x % 32 == 0)
+            p.to->value[k] = sum;
+    }
+    __threadfence_system();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        reply(p.to, p.number);
 }
 
 } // namespace gpu

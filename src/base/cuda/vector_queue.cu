@@ -7,42 +7,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace gpu {
 
 constexpr unsigned THREADS = 256, EACH = 4, MOST_BLOCKS = 512;
-constexpr int FEW_PAIRS = 12;
+static_assert(SHORT_PAIR == THREADS * EACH, "a vector of one block is short");
 
 __host__ __device__ static unsigned blocks_of(size_t n) {
     const size_t blocks = (n + THREADS * EACH - 1) / (THREADS * EACH);
     return blocks < MOST_BLOCKS ? static_cast<unsigned>(blocks) : MOST_BLOCKS;
 }
 
-__device__ static double sum_of_warp(double value) {
-    for (int step = 16; step > 0; step /= 2)
-        value += __shfl_down_sync(0xffffffffu, value, step);
-    return value;
-}
-
-/* A short pair is summed by one warp, so that the elements of all short ones are on their way at
- * once; a long one by all blocks, in the places of their warps. */
-__device__ static double sum_short(const vector_pair &p) {
-    double sum = 0.0;
-    for (size_t i = threadIdx.x % 32; i < p.n; i += 4 * 32) {
-        double a[4], b[4];
-#pragma unroll
-        for (int e = 0; e < 4; e++) {
-            const bool there = i + e * 32 < p.n;
-            a[e] = there ? get(p.a, p.single, i + e * 32) : 0.0;
-            b[e] = there ? get(p.b, p.single, i + e * 32) : 0.0;
-        }
-#pragma unroll
-        for (int e = 0; e < 4; e++)
-            sum += a[e] * b[e];
-    }
-    return sum_of_warp(sum);
-}
-
+/* A long pair is summed by all blocks, in the places of their warps. */
 __device__ static void sum_long(const vector_pair &p, double *of_warp) {
     double sum = 0.0;
     const unsigned blocks = blocks_of(p.n);
@@ -61,7 +38,7 @@ __global__ void __launch_bounds__(THREADS)
                 answer *to, unsigned long long number) {
     begin_small_kernel();
     if (gridDim.x == 1)
-        run_in_block(p);
+        run_in_block(p.op, p.ops, [](int) {});
     for (int o = 0; gridDim.x > 1 && o < p.ops; o++) {
         const vector_op &op = p.op[o];
         const unsigned blocks = blocks_of(op.n);
@@ -128,8 +105,8 @@ static int queued;
 static double *partials;
 static unsigned *finished;
 
-template <int PAIRS> static void send(size_t count, const vector_pair *pairs, const question &q) {
-    program<PAIRS> p;
+template <int PAIRS>
+static size_t fill_program(program<PAIRS> &p, size_t count, const vector_pair *pairs) {
     size_t longest = 0;
     p.ops = queued;
     p.pairs = static_cast<int>(count);
@@ -142,31 +119,53 @@ template <int PAIRS> static void send(size_t count, const vector_pair *pairs, co
         longest = std::max(longest, pairs[k].n);
     }
     queued = 0;
-    launch_small(run_program<PAIRS>, dim3(blocks_of(longest)), dim3(THREADS), p, partials, finished,
-                 q.to, q.number);
+    return longest;
+}
+
+template <int PAIRS> static void send(size_t count, const vector_pair *pairs, const question &q) {
+    program<PAIRS> p;
+    const size_t longest = fill_program(p, count, pairs);
+    launch_small(run_program<PAIRS>, dim3(blocks_of(longest)), dim3(THREADS), 0, p, partials,
+                 finished, q.to, q.number);
+}
+
+/* ---- Tasks ---- */
+
+static task tasks[TASKS];
+static int task_count;
+static task_kernel kernel_of_tasks; /* of those that are queued */
+
+static void send_tasks(size_t count, const vector_pair *pairs, const question &q) {
+    block_program p = {};
+    fill_program(p.list, count, pairs);
+    p.to = q.to;
+    p.number = q.number;
+    for (int i = 0; i < task_count; i++)
+        p.of[i] = tasks[i];
+    task_count = 0;
+    launch_small(kernel_of_tasks, dim3(1), dim3(BLOCK), 0, p);
+}
+
+static bool are_short(size_t count, const vector_pair *pairs) {
+    for (size_t k = 0; k < count; k++)
+        if (pairs[k].n > SHORT_PAIR)
+            return false;
+    return count <= FEW_PAIRS;
 }
 
 void flush() {
     std::lock_guard<std::recursive_mutex> hold(lock);
-    if (queued > 0)
+    if (task_count > 0)
+        send_tasks(0, nullptr, question{});
+    else if (queued > 0)
         send<0>(0, nullptr, question{});
-}
-
-bool take_queue(size_t longest, program<0> &p) {
-    for (int o = 0; o < queued; o++)
-        if (queue[o].n > longest)
-            return false;
-    p.ops = queued;
-    p.pairs = 0;
-    for (int o = 0; o < queued; o++)
-        p.op[o] = queue[o];
-    queued = 0;
-    return true;
 }
 
 /* Whether an operation meets what one of its wave writes. */
 static bool meets_wave(const vector_op &op) {
     for (int o = queued - 1; o >= 0; o--) {
+        if (queue[o].kind == TASK)
+            return true;
         for (int t = 0; t < op.count || (t < 2 && op.kind == APPLY); t++)
             if (op.in[t] == queue[o].out)
                 return true;
@@ -180,11 +179,28 @@ static bool meets_wave(const vector_op &op) {
 
 void enqueue(const vector_op &op) {
     std::lock_guard<std::recursive_mutex> hold(lock);
-    if (queued == QUEUE)
+    if (queued == QUEUE || (task_count > 0 && op.n > LONGEST_IN_BLOCK))
         flush();
     queue[queued] = op;
     queue[queued].starts_wave = meets_wave(op);
     queued++;
+}
+
+void enqueue_task(task_kernel kernel, const void *bytes, size_t size) {
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    bool fits =
+        queued < QUEUE && task_count < TASKS && (task_count == 0 || kernel_of_tasks == kernel);
+    for (int o = 0; o < queued; o++)
+        fits = fits && queue[o].n <= LONGEST_IN_BLOCK;
+    if (!fits)
+        flush();
+    vector_op op = {};
+    op.kind = TASK;
+    op.starts_wave = true;
+    op.operation = static_cast<uint8_t>(task_count);
+    queue[queued++] = op;
+    kernel_of_tasks = kernel;
+    memcpy(tasks[task_count++].bytes, bytes, size);
 }
 
 void reduce(size_t count, const vector_pair *pairs, double *result) {
@@ -196,8 +212,13 @@ void reduce(size_t count, const vector_pair *pairs, double *result) {
             finished = room<unsigned>(1);
         }
         q = ask();
-        if (partials && finished)
+        if (task_count > 0 && are_short(count, pairs)) {
+            send_tasks(count, pairs, q);
+        } else if (partials && finished) {
+            if (task_count > 0)
+                flush();
             (count <= FEW_PAIRS ? send<FEW_PAIRS> : send<SCALARS>)(count, pairs, q);
+        }
     }
     const bool answered = wait(q);
     for (size_t k = 0; k < count; k++)

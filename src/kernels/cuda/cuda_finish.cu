@@ -1,4 +1,5 @@
 /* The end of a sweep: sums of groups of rows are added in their order, in double. */
+#include "base/cuda/vector_program.cuh"
 #include "kernels/cuda/cuda_sweep.cuh"
 
 enum { COLUMNS = 32, LANES = 8 };
@@ -6,6 +7,7 @@ enum { COLUMNS = 32, LANES = 8 };
 /* A block: 32 columns of one class of one output; lanes share the groups. */
 template <class real> __global__ void finish_sums(const finish_task<real> f) {
     __shared__ double part[LANES][COLUMNS];
+    gpu::begin_small_kernel();
     const bool second = blockIdx.y >= unsigned(f.classes) || !f.gradient;
     const size_t k = blockIdx.y % unsigned(f.classes);
     const size_t j = blockIdx.x * COLUMNS + threadIdx.x;
@@ -46,8 +48,8 @@ template <class real> void finish_sweep(const blv_sweep *sweep, finish_task<real
     f = finish_inputs(sweep, f);
     const unsigned outputs = unsigned(f.classes) * ((f.gradient ? 1u : 0u) + (f.hessian ? 1u : 0u));
     if (outputs > 0 && f.partial)
-        gpu::launch(finish_sums<real>, dim3(gpu::blocks_for(f.columns, COLUMNS), outputs),
-                    dim3(COLUMNS, LANES), 0, f);
+        gpu::launch_early(finish_sums<real>, dim3(gpu::blocks_for(f.columns, COLUMNS), outputs),
+                          dim3(COLUMNS, LANES), 0, f);
     if (!sweep->loss)
         return;
     const gpu::question asked = gpu::ask();

@@ -1,6 +1,7 @@
 /* The table of a GPU's memory: rows go there once, sweeps take the fastest pass that fits. */
 #include "kernels/cuda/cuda_kernels.cuh"
 #include "kernels/cuda/cuda_elements.cuh"
+#include "kernels/cuda/cuda_split.cuh"
 
 #include <cstdlib>
 #include <cstring>
@@ -26,8 +27,9 @@ static void write_bytes(size_t bytes, const void *host, void *to) {
 
 /* Frees what a copy of rows has. */
 static void rows_close(blv_rows *rows) {
-    const void *all[] = {rows->dense, rows->row_start,    rows->column, rows->value,  rows->column_start,
-                         rows->row,   rows->column_value, rows->label,  rows->target};
+    const void *all[] = {rows->dense,  rows->split, rows->row_start,    rows->column,
+                         rows->value,  rows->column_start, rows->row,   rows->column_value,
+                         rows->label,  rows->target};
     for (const void *memory : all)
         gpu::release(const_cast<void *>(memory));
     memset(rows, 0, sizeof *rows);
@@ -46,7 +48,15 @@ template <class T> static bool copy_there(const T **there, size_t count) {
     return memory != nullptr;
 }
 
-/* Rows begin at multiples of 16 bytes. */
+/* Whether sweeps are for tensor cores: logistic ones of few columns are not. */
+static bool suits_tensors(const blv_rows *host) {
+    bool more = host->columns > 128;
+    for (size_t i = 0; host->label && !more && i < host->rows; i++)
+        more = host->label[i] > 1;
+    return more;
+}
+
+/* Rows begin at multiples of 16 bytes. The host's may be in the GPU's memory already. */
 template <class real> static bool copy_dense(const blv_rows *host, blv_rows *rows) {
     const size_t whole = 16 / sizeof(real);
     rows->stride = (host->columns + whole - 1) / whole * whole;
@@ -57,8 +67,11 @@ template <class real> static bool copy_dense(const blv_rows *host, blv_rows *row
     gpu::flush();
     GPU_CHECK(cudaMemcpy2DAsync(there, rows->stride * sizeof(real), host->dense,
                                 host->stride * sizeof(real), host->columns * sizeof(real),
-                                host->rows, cudaMemcpyHostToDevice, gpu::stream));
+                                host->rows, cudaMemcpyDefault, gpu::stream));
     GPU_CHECK(cudaStreamSynchronize(gpu::stream));
+    if constexpr (sizeof(real) == sizeof(float))
+        if (suits_tensors(host))
+            rows->split = split_dense(there, rows->stride, rows->rows, rows->columns);
     return true;
 }
 
@@ -181,6 +194,7 @@ template <class real> static sweep_task<real> task_of(const blv_rows *rows, cons
     a.columns = rows->columns;
     a.stride = rows->stride;
     a.x = static_cast<const real *>(rows->dense);
+    a.split = rows->split;
     a.row_start = rows->row_start;
     a.column = rows->column;
     a.value = static_cast<const real *>(rows->value);
@@ -198,6 +212,7 @@ template <class real> static sweep_task<real> task_of(const blv_rows *rows, cons
     a.v = a.hessian || (sweep->v && sweep->row_cross) ? static_cast<const real *>(sweep->v)
                                                       : nullptr;
     a.gradient = sweep->gradient != nullptr;
+    a.losses = sweep->loss || sweep->row_loss || sweep->row_probability;
     a.row_slope = sweep->row_slope;
     a.row_loss = static_cast<real *>(sweep->row_loss);
     a.row_cross = a.v ? static_cast<real *>(sweep->row_cross) : nullptr;

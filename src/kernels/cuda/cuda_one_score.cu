@@ -1,15 +1,14 @@
 /* One pass over dense rows of few columns with one score: logistic and squares. Eight lanes take a
  * row, and its columns stay in their registers with those of W, V and the sums.
  *
- * A small batch is the work of one block, which first does what vector operations are queued and at
- * the end writes the outputs: one launch in all. */
+ * A small batch is a task of one block, which waits in the queue of vector operations and in the end
+ * writes the outputs itself. */
 #include "base/cuda/vector_program.cuh"
 #include "kernels/cuda/cuda_sweep.cuh"
 
 #include <algorithm>
 
-enum { LANES = 8, SMALL = 256, SMALL_THREADS = 512, THREADS = 256, BLOCKS_EACH = 4 };
-constexpr size_t LONGEST_QUEUED = 20000; /* numbers that one block may update on the way */
+enum { LANES = 8, SMALL = 256, THREADS = 256, BLOCKS_EACH = 4 };
 
 template <class real> __device__ real sum_of_row(real value) {
     for (int step = LANES / 2; step > 0; step /= 2)
@@ -17,41 +16,46 @@ template <class real> __device__ real sum_of_row(real value) {
     return value;
 }
 
-/* The sums of the warps, by column, in `room`; then of the block, by its first threads. */
-template <class real, int PER>
-__device__ void sum_block(const real *sum, size_t columns, double *room) {
-    constexpr int WIDTH = LANES * PER;
+/* Sums of the warps, by column, of the gradient and of H v. */
+template <int PER, int WARPS> struct pass_room {
+    double sum[2][WARPS][LANES * PER];
+    double loss[WARPS];
+};
+
+/* The sums of the block, by its first threads, in the place of the first warp. */
+template <class real, int PER, int WARPS>
+__device__ void sum_block(const real *g, const real *h, pass_room<PER, WARPS> &room) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    __syncthreads();
 #pragma unroll
     for (int p = 0; p < PER; p++) {
-        double s = double(sum[p]);
-        for (int step = 16; step >= LANES; step /= 2)
-            s += __shfl_down_sync(0xffffffffu, s, step);
-        if (lane < LANES)
-            room[warp * WIDTH + lane + LANES * p] = s;
+        real s[2] = {g[p], h[p]};
+#pragma unroll
+        for (int kind = 0; kind < 2; kind++) {
+            for (int step = 16; step >= LANES; step /= 2)
+                s[kind] += __shfl_down_sync(0xffffffffu, s[kind], step);
+            if (lane < LANES)
+                room.sum[kind][warp][lane + LANES * p] = double(s[kind]);
+        }
     }
     __syncthreads();
-    const int warps = blockDim.x / 32;
-    for (size_t j = threadIdx.x; j < columns; j += blockDim.x) {
-        double s = room[j];
-        for (int other = 1; other < warps; other++)
-            s += room[other * WIDTH + j];
-        room[j] = s; /* only this thread reads column j */
+    for (int i = threadIdx.x; i < 2 * LANES * PER; i += 32 * WARPS) {
+        const int kind = i / (LANES * PER), j = i % (LANES * PER);
+        double of_warp[WARPS], s = 0.0;
+#pragma unroll
+        for (int other = 0; other < WARPS; other++)
+            of_warp[other] = room.sum[kind][other][j];
+#pragma unroll
+        for (int other = 0; other < WARPS; other++)
+            s += of_warp[other];
+        room.sum[kind][0][j] = s; /* only this thread reads column j */
     }
 }
 
-template <class real, int PER, int BLOCK, bool ALONE>
-__global__ void __launch_bounds__(BLOCK)
-    one_score_pass(const __grid_constant__ sweep_task<real> a,
-                   const __grid_constant__ finish_task<real> f,
-                   const __grid_constant__ gpu::program<0> before, real *partial, double *losses) {
-    __shared__ double room[BLOCK / 32 * LANES * PER];
-    __shared__ double of_warp[BLOCK / 32];
-    if constexpr (ALONE) {
-        gpu::begin_small_kernel();
-        gpu::run_in_block(before);
-    }
+/* ALONE: one block, which writes the outputs. */
+template <class real, int PER, int WARPS, bool ALONE>
+__device__ void one_score_rows(const sweep_task<real> &a, const finish_task<real> &f,
+                               pass_room<PER, WARPS> &room, real *partial, double *losses) {
+    constexpr int BLOCK = 32 * WARPS;
     const int lane = threadIdx.x % LANES;
     const size_t groups = size_t(gridDim.x) * (BLOCK / LANES);
     real w[PER], v[PER], g[PER], h[PER];
@@ -99,44 +103,78 @@ __global__ void __launch_bounds__(BLOCK)
         }
     }
     const int outputs = (a.gradient ? 1 : 0) + (a.hessian ? 1 : 0);
-#pragma unroll
-    for (int kind = 0; kind < 2; kind++) {
-        if (!(kind ? a.hessian : a.gradient))
+    if (outputs > 0)
+        sum_block<real, PER, WARPS>(g, h, room);
+    for (int i = threadIdx.x; i < 2 * LANES * PER; i += BLOCK) { /* those that it has summed */
+        const bool second = i >= LANES * PER;
+        const size_t j = size_t(i % (LANES * PER));
+        if (j >= a.columns || !(second ? a.hessian : a.gradient))
             continue;
-        sum_block<real, PER>(kind ? h : g, a.columns, room);
-        for (size_t j = threadIdx.x; j < a.columns; j += BLOCK) {
-            if constexpr (ALONE) {
-                const double ridge = f.ridge + (f.ridge_column ? double(f.ridge_column[j]) : 0.0) +
-                                     (f.ridge_class ? double(f.ridge_class[0]) : 0.0);
-                const real *of = kind ? f.v : f.w;
-                (kind ? f.hessian : f.gradient)[j] =
-                    real(f.scale * room[j] + (ridge != 0.0 ? ridge * double(of[j]) : 0.0));
-            } else {
-                partial[(blockIdx.x * size_t(outputs) + (kind && a.gradient)) * a.columns + j] =
-                    real(room[j]);
-            }
+        const double sum = room.sum[second][0][j];
+        if constexpr (ALONE) {
+            const double ridge = f.ridge + (f.ridge_column ? double(f.ridge_column[j]) : 0.0) +
+                                 (f.ridge_class ? double(f.ridge_class[0]) : 0.0);
+            const real *of = second ? f.v : f.w;
+            (second ? f.hessian : f.gradient)[j] =
+                real(f.scale * sum + (ridge != 0.0 ? ridge * double(of[j]) : 0.0));
+        } else {
+            partial[(blockIdx.x * size_t(outputs) + (second && a.gradient)) * a.columns + j] =
+                real(sum);
         }
     }
-    for (int step = 16; step > 0; step /= 2)
-        loss += __shfl_down_sync(0xffffffffu, loss, step);
+    if (ALONE && !f.to)
+        return;
+    loss = gpu::sum_of_warp(loss);
     if (threadIdx.x % 32 == 0)
-        of_warp[threadIdx.x / 32] = loss;
+        room.loss[threadIdx.x / 32] = loss;
     __syncthreads();
     if (threadIdx.x == 0) {
-        for (int other = 1; other < BLOCK / 32; other++)
-            loss += of_warp[other];
-        losses[blockIdx.x] = loss;
-        if (ALONE && f.to) {
+        for (int other = 1; other < WARPS; other++)
+            loss += room.loss[other];
+        if constexpr (ALONE) {
             f.to->value[0] = f.scale * loss;
             gpu::reply(f.to, f.number);
+        } else {
+            losses[blockIdx.x] = loss;
         }
     }
 }
 
 template <class real, int PER>
+__global__ void __launch_bounds__(THREADS)
+    one_score_pass(const __grid_constant__ sweep_task<real> a,
+                   const __grid_constant__ finish_task<real> f, real *partial, double *losses) {
+    __shared__ pass_room<PER, THREADS / 32> room;
+    one_score_rows<real, PER, THREADS / 32, false>(a, f, room, partial, losses);
+}
+
+/* ---- Small batches ---- */
+
+template <class real> struct small_sweep {
+    sweep_task<real> a;
+    finish_task<real> f;
+};
+
+template <class real, int PER> struct small_sweeps {
+    const gpu::block_program &p;
+    pass_room<PER, gpu::BLOCK / 32> &room;
+    __device__ void operator()(int number) const {
+        const auto *s = reinterpret_cast<const small_sweep<real> *>(p.of[number].bytes);
+        one_score_rows<real, PER, gpu::BLOCK / 32, true>(s->a, s->f, room, nullptr, nullptr);
+    }
+};
+
+template <class real, int PER>
+__global__ void __launch_bounds__(gpu::BLOCK, 1)
+    small_passes(const __grid_constant__ gpu::block_program p) {
+    __shared__ pass_room<PER, gpu::BLOCK / 32> room;
+    gpu::begin_small_kernel();
+    gpu::run_block_program(p, small_sweeps<real, PER>{p, room});
+}
+
+template <class real, int PER>
 static void run_pass(const sweep_task<real> &a, const blv_sweep *sweep, blv_sweep_work *work) {
     finish_task<real> f = {};
-    gpu::program<0> before = {};
     f.columns = a.columns;
     f.classes = 1;
     f.losses = work->losses;
@@ -145,26 +183,21 @@ static void run_pass(const sweep_task<real> &a, const blv_sweep *sweep, blv_swee
         const size_t blocks = std::min<size_t>(size_t(gpu::processors) * BLOCKS_EACH,
                                                gpu::blocks_for(a.count, THREADS / LANES));
         f.groups = f.loss_groups = blocks;
-        gpu::launch(one_score_pass<real, PER, THREADS, false>, dim3(unsigned(blocks)),
-                    dim3(THREADS), 0, a, f, before, static_cast<real *>(work->partial),
-                    work->losses);
+        gpu::launch(one_score_pass<real, PER>, dim3(unsigned(blocks)), dim3(THREADS), 0, a, f,
+                    static_cast<real *>(work->partial), work->losses);
         finish_sweep(sweep, f);
         return;
     }
-    f = finish_inputs(sweep, f);
     const gpu::question asked = sweep->loss ? gpu::ask() : gpu::question{};
-    f.to = asked.to;
-    f.number = asked.number;
-    {
-        std::lock_guard<std::recursive_mutex> hold(gpu::lock);
-        if (!gpu::take_queue(LONGEST_QUEUED, before))
-            gpu::flush();
-        gpu::launch_small(one_score_pass<real, PER, SMALL_THREADS, true>, dim3(1),
-                          dim3(SMALL_THREADS), a, f, before, static_cast<real *>(work->partial),
-                          work->losses);
-    }
-    if (sweep->loss)
-        *sweep->loss = gpu::wait(asked) ? asked.here->value[0] : double(NAN);
+    small_sweep<real> small = {a, finish_inputs(sweep, f)};
+    static_assert(sizeof small <= sizeof(gpu::task), "a task holds a small sweep");
+    small.f.to = asked.to;
+    small.f.number = asked.number;
+    gpu::enqueue_task(small_passes<real, PER>, &small, sizeof small);
+    if (!sweep->loss)
+        return;
+    gpu::flush();
+    *sweep->loss = gpu::wait(asked) ? asked.here->value[0] : double(NAN);
 }
 
 template <class real>

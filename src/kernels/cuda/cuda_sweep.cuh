@@ -25,6 +25,7 @@ struct blv_sweep_work {
 template <class real> struct sweep_task {
     size_t columns, stride;
     const real *x;
+    const void *split; /* x as tensor cores read it; NULL: it is not there */
     const size_t *row_start; /* sparse */
     const uint32_t *column;
     const real *value;
@@ -35,7 +36,7 @@ template <class real> struct sweep_task {
     const size_t *index;
     int classes;
     const real *w, *v; /* v: NULL unless something needs it */
-    bool gradient, hessian;
+    bool gradient, hessian, losses; /* losses: something needs them */
     double row_slope;
     real *row_loss, *row_cross, *row_probability;
     int32_t *row_class;
@@ -142,12 +143,12 @@ __device__ real one_score(const sweep_task<real> &a, size_t row, real s, real t,
         *second = t;
         return *residual * *residual / 2;
     }
-    const real e = exp(-fabs(s)), p = s > 0 ? 1 / (1 + e) : e / (1 + e);
+    const real e = exp(-fabs(s)), larger = 1 / (1 + e), smaller = e * larger;
     const bool label = a.label[row] != 0;
-    *residual = label ? -(s > 0 ? e / (1 + e) : 1 / (1 + e)) : p;
-    *second = e / ((1 + e) * (1 + e)) * t;
+    *residual = label ? (s > 0 ? -smaller : -larger) : (s > 0 ? larger : smaller);
+    *second = smaller * larger * t;
     const real sign = label ? s : -s;
-    return log1p(e) + (sign > 0 ? real(0) : -sign);
+    return a.losses ? log1p(e) + (sign > 0 ? real(0) : -sign) : real(0);
 }
 
 /* s: scores of W, then of V, which become coefficients. Returns the loss. */
