@@ -71,8 +71,8 @@ typedef struct blv_directions {
 
 /* Penalties that change by decades take L, mu and L_phi along, and on batches no guard sees that x
  * runs ahead of y. So there the constants are estimated again each time the oracle calls have
- * doubled: steps of y and v follow them, the x-step can only become shorter. Where nothing
- * is automatic, and on whole sums, nothing happens. */
+ * doubled, and the steps follow them; of L_phi half is remembered, since x may be where Phi is flat
+ * by chance. Where nothing is automatic, and on whole sums, nothing happens. */
 blv_flow blv_steps_renew(blv_run *run, blv_steps *steps);
 /* One reduction for their norms, which go into the metrics, and for what the steps below look at.
  * Where d is among them: after blv_steps_renew. */
