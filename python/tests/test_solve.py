@@ -341,6 +341,7 @@ def test_a_rejected_point_is_not_the_end():
 
 INTERRUPTED = """
 import os, signal, threading, bilevel
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 threading.Timer(0.6, os.kill, (os.getpid(), signal.SIGINT)).start()
 r = bilevel.solve({problem}, solver="s-tfbo", iters=10**9, seconds=60)
 assert r.outcome == "stopped", r
