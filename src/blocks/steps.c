@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { HOLD_MAX = 3000, RENEWAL_GROWTH = 2 };
+enum { HOLD_MAX = 3000, RENEWAL_GROWTH = 2, WORK_FOR_AN_ESTIMATE = 8 };
 static const double agreement = 0.9; /* a cosine */
 
 blv_error blv_hypergradient_terms_open(blv_run *run, blv_hypergradient_terms *p) {
@@ -44,7 +44,8 @@ blv_error blv_steps_open(blv_run *run, blv_steps *s, blv_steps_of which, bool al
     BLV_CHECK(keep_constants(run, &s->constants));
     BLV_CHECK(blv_state_hiddens(run, "noisy", &s->noisy, "measured at", &s->measured_at,
                                 "measured step_x", &s->measured_x, "measured step_y",
-                                &s->measured_y, "y-steps for an x-step", &s->inner_steps, NULL));
+                                &s->measured_y, "y-steps for an x-step", &s->inner_steps,
+                                "cost of constants", &s->estimate_cost, NULL));
     return blv_constants_open(run, &s->work);
 }
 
@@ -53,8 +54,10 @@ static double calls(const blv_run *run) {
                     blv_counts_total(&run->result.setup_counts));
 }
 
-static void keep_measured(const blv_run *run, blv_steps *s) {
+/* After an estimate that began when there had been that many calls. */
+static void keep_measured(const blv_run *run, blv_steps *s, double began_at) {
     s->measured_at = calls(run);
+    s->estimate_cost = s->measured_at - began_at;
     s->measured_x = blv_auto_outer_step(NAN, &s->constants, s->inner_steps);
     s->measured_y = blv_auto_inner_step(NAN, &s->constants);
 }
@@ -62,6 +65,7 @@ static void keep_measured(const blv_run *run, blv_steps *s) {
 blv_flow blv_steps_prepare(blv_run *run, blv_steps *s, double inner_steps) {
     if (!s->work)
         return BLV_GO;
+    double began_at = calls(run);
     BLV_TRY(blv_constants_estimate(run, s->work, &s->constants));
     s->guard_x.unit = blv_move_unit(&s->constants);
     s->bold = blv_constants_are_rough(s->work) ? 1.0 : 0.0;
@@ -70,7 +74,7 @@ blv_flow blv_steps_prepare(blv_run *run, blv_steps *s, double inner_steps) {
     s->x = blv_auto_outer_step(s->x, &s->constants, inner_steps);
     blv_run_note(run, "steps: step_y = %.4g, step_x = %.4g", s->y, s->x);
     s->inner_steps = inner_steps;
-    keep_measured(run, s);
+    keep_measured(run, s, began_at);
     return BLV_GO;
 }
 
@@ -89,12 +93,14 @@ static blv_flow estimate_again(blv_run *run, blv_steps *s) {
 }
 
 blv_flow blv_steps_renew(blv_run *run, blv_steps *s) {
-    if (!s->work || s->noisy == 0.0 || calls(run) < RENEWAL_GROWTH * s->measured_at)
+    if (!s->work || s->noisy == 0.0 || calls(run) < RENEWAL_GROWTH * s->measured_at ||
+        calls(run) - s->measured_at < WORK_FOR_AN_ESTIMATE * s->estimate_cost)
         return BLV_GO;
     double x = s->measured_x, y = s->measured_y, L_phi = s->constants.L_phi;
+    double began_at = calls(run);
     BLV_TRY(estimate_again(run, s));
     s->constants.L_phi = fmax(s->constants.L_phi, 0.5 * L_phi);
-    keep_measured(run, s);
+    keep_measured(run, s, began_at);
     if (s->guard_x.before)
         s->x *= growth(s->measured_x, x);
     if (s->guard_y.before)

@@ -32,6 +32,7 @@ typedef struct blv_steps {
     double noisy;                  /* not 0: steps are taken on batches */
     blv_vec *x_now, *y_now;        /* where they are estimated again; NULL: at the run's x and y */
     double measured_at;            /* oracle calls, when the constants were estimated last */
+    double estimate_cost;          /* of it */
     double measured_x, measured_y; /* the steps that followed from them */
 } blv_steps;
 
@@ -71,8 +72,9 @@ typedef struct blv_directions {
 
 /* Penalties that change by decades take L, mu and L_phi along, and on batches no guard sees that x
  * runs ahead of y. So there the constants are estimated again each time the oracle calls have
- * doubled, and the steps follow them; of L_phi half is remembered, since x may be where Phi is flat
- * by chance. Where nothing is automatic, and on whole sums, nothing happens. */
+ * doubled, at an eighth of the work since then at most, and the steps follow them; of L_phi half is
+ * remembered, since x may be where Phi is flat by chance. Where nothing is automatic, and on whole
+ * sums, nothing happens. */
 blv_flow blv_steps_renew(blv_run *run, blv_steps *steps);
 /* One reduction for their norms, which go into the metrics, and for what the steps below look at.
  * Where d is among them: after blv_steps_renew. */
