@@ -96,10 +96,15 @@ blv_flow blv_steps_renew(blv_run *run, blv_steps *s) {
     if (!s->work || s->noisy == 0.0 || calls(run) < RENEWAL_GROWTH * s->measured_at ||
         calls(run) - s->measured_at < WORK_FOR_AN_ESTIMATE * s->estimate_cost)
         return BLV_GO;
-    double x = s->measured_x, y = s->measured_y, L_phi = s->constants.L_phi;
-    double began_at = calls(run);
-    BLV_TRY(estimate_again(run, s));
-    s->constants.L_phi = fmax(s->constants.L_phi, 0.5 * L_phi);
+    const blv_constants before = s->constants;
+    double x = s->measured_x, y = s->measured_y, began_at = calls(run);
+    blv_flow flow = estimate_again(run, s);
+    if (flow == BLV_NONFINITE ||
+        flow == BLV_NO_INVERSE) /* x and y are astray: they may come back */
+        s->constants = before;
+    else
+        BLV_TRY(flow);
+    s->constants.L_phi = fmax(s->constants.L_phi, 0.5 * before.L_phi);
     keep_measured(run, s, began_at);
     if (s->guard_x.before)
         s->x *= growth(s->measured_x, x);
