@@ -35,6 +35,7 @@ blv_error blv_neumann_open(blv_run *run, blv_neumann *n, blv_neumann_form form, 
     n->watched = isnan(n->eta);
     n->factors = (double)n->Q;
     n->steps = steps;
+    steps->eager = form == BLV_NEUMANN_RANDOM;
     n->stream = blv_stream_make((uint64_t)run->options.seed, "neumann p");
     BLV_CHECK(blv_state_scalars(run, "neumann_eta", &n->eta, "neumann_first_eta", &n->first_eta,
                                 "neumann_Q", &n->factors, NULL));

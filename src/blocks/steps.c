@@ -94,7 +94,7 @@ static blv_flow estimate_again(blv_run *run, blv_steps *s) {
 
 blv_flow blv_steps_renew(blv_run *run, blv_steps *s) {
     if (!s->work || s->noisy == 0.0 || calls(run) < RENEWAL_GROWTH * s->measured_at ||
-        calls(run) - s->measured_at < WORK_FOR_AN_ESTIMATE * s->estimate_cost)
+        (!s->eager && calls(run) - s->measured_at < WORK_FOR_AN_ESTIMATE * s->estimate_cost))
         return BLV_GO;
     const blv_constants before = s->constants;
     double x = s->measured_x, y = s->measured_y, began_at = calls(run);

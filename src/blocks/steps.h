@@ -33,6 +33,7 @@ typedef struct blv_steps {
     blv_vec *x_now, *y_now;        /* where they are estimated again; NULL: at the run's x and y */
     double measured_at;            /* oracle calls, when the constants were estimated last */
     double estimate_cost;          /* of it */
+    bool eager;                    /* whatever that is: random series go astray first */
     double measured_x, measured_y; /* the steps that followed from them */
 } blv_steps;
 
