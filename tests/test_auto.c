@@ -350,6 +350,52 @@ static void test_same_bits(void **state) {
     blv_problem_destroy(other);
 }
 
+/* ---- Batches that run off ---- */
+
+/* Batches say that f falls with y for ever; the whole sum is (y - 1)^2/2, and has no value beyond
+ * y = 10. What batches do must not decide where the run ends. */
+static int misleading_upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                            double *f, blv_vec *fx, blv_vec *fy) {
+    double at = blv_vec_at(y, 0);
+    (void)user, (void)x;
+    if (f)
+        *f = at > 10.0 ? (double)NAN : 0.5 * (at - 1.0) * (at - 1.0);
+    if (fx)
+        blv_vec_fill(fx, 0.0);
+    if (fy)
+        blv_vec_fill(fy, batch ? -100.0 : at - 1.0);
+    return 0;
+}
+
+static int follower(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                    double *g, blv_vec *gx, blv_vec *gy) {
+    double apart = blv_vec_at(y, 0) - blv_vec_at(x, 0);
+    (void)user, (void)batch;
+    if (g)
+        *g = 0.5 * apart * apart;
+    if (gx)
+        blv_vec_fill(gx, -apart);
+    if (gy)
+        blv_vec_fill(gy, apart);
+    return 0;
+}
+
+static void test_batches_run_off(void **state) {
+    (void)state;
+    blv_problem *problem;
+    const blv_problem_def def = {
+        BLV_SIZED(blv_problem_def), .dim_x = 1,        .dim_y = 1,
+        .upper = misleading_upper,  .lower = follower, .upper_samples = 2000,
+        .lower_samples = 2000};
+    assert_int_equal(blv_problem_create(&problem, &def, NULL), BLV_OK);
+    blv_run *run = converge(problem, NULL);
+    double x;
+    read_state(run, "x", &x);
+    assert_true(fabs(x - 1.0) < 1e-5);
+    blv_run_destroy(run);
+    blv_problem_destroy(problem);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_quadratics),
@@ -361,6 +407,7 @@ int main(void) {
         cmocka_unit_test(test_flat_lower_level),
         cmocka_unit_test(test_declared_singular),
         cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_batches_run_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
