@@ -343,8 +343,9 @@ def with_betty(f, g, x0, y0, setting, watch):
         pass
 
 
-def with_bilevel(f, g, x0, y0, solver, watch):
+def with_bilevel(f, g, x0, y0, setting, watch):
     """Every point at which f is asked for counts as passed."""
+    solver, settings = setting
 
     def watched(x, y):
         if not watch.see(x, y):
@@ -352,7 +353,9 @@ def with_bilevel(f, g, x0, y0, solver, watch):
         return f(x, y)
 
     try:
-        bilevel.solve(watched, g, x0, y0, solver=solver, threads=1, trace=False, certificate=False)
+        bilevel.solve(
+            watched, g, x0, y0, solver=solver, settings=settings, threads=1, trace=False, certificate=False
+        )
     except Enough:
         pass
 
@@ -369,7 +372,7 @@ def peers(title, problem, seconds):
 
     steps = (0.1, 0.3, 1.0)
     ways = {
-        "bilevel": (with_bilevel, ("auto", "s-tfbo")),
+        "bilevel": (with_bilevel, [("auto", {})] + [("s-tfbo", {"eta_x": factor}) for factor in (1, 3, 10)]),
         "plain loop": (plain, steps),
         "TorchOpt": (with_torchopt, steps),
         "Betty": (with_betty, [(lr, *how) for lr in steps[:2] for how in (("cg", 20), ("darts", 1))]),
@@ -394,7 +397,7 @@ def peers(title, problem, seconds):
             times = [(watch.reached(phi, target), setting) for who, setting, watch, _ in found if who == name]
             when, setting = min(times, default=(np.inf, "none ran"))
             text = f"{when:.2f} s" if np.isfinite(when) else f"not in {seconds:g} s"
-            every = ", ".join(f"{setting} {when:.2f}" for when, setting in times)
+            every = "; ".join(f"{setting} {when:.2f}" for when, setting in times)
             print(f"  within {share:4.0%}: {name:12} {text:>12}   {setting}   (all: {every})", flush=True)
             rows.append([f"{title}, within {share:.0%}, {name}", f"{text} ({setting})"])
     return rows

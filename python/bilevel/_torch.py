@@ -178,7 +178,10 @@ class TorchSum(Sum):
     device: Any = None
 
     def convert(self, index: Any) -> Any:
-        return torch.as_tensor(index, device=self.device)
+        if self.device.type != "cuda":
+            return torch.as_tensor(index, device=self.device)
+        # from memory that the device reads by itself, or each batch would wait for the last step
+        return torch.from_numpy(index).pin_memory().to(self.device, non_blocking=True)
 
     def chosen(self, index: Any) -> Any:
         batch = super().chosen(index)

@@ -12,11 +12,12 @@ given      Steps, penalties and lengths of loops are numbers, so that the three 
            about 100 units of rounding, relative to the size of x and y. The latter two must be
            within LIMIT: else the problem would prove nothing.
 automatic  Nothing is given: what is estimated differs by rounding too, and is used for all steps.
-           The device agrees where it is within LOOSE of the CPU in float32, or nearer to it than
-           float64 is: penalties of 300 multiply rounding by as much. These runs also end after as
-           many oracle calls as PASSES over all rows are.
+           The device agrees where it is no further from the CPU in float32 than MARGIN times what
+           the latter is from float64, or than LOOSE: penalties of 300 multiply rounding by as much.
+           These runs also end after as many oracle calls as PASSES over all rows are; the number of
+           steps may then differ, as loops that end by their size may take a step more.
 
-Both runs must end in the same way after as many steps. Not run by pytest.
+Both runs must end in the same way, after as many steps but for that. Not run by pytest.
 """
 
 import sys
@@ -120,11 +121,11 @@ def compare(problems, solver, iters, settings):
     here, precise = (bilevel.solve(each, **options) for each in problems[1:])
     apart, rounding = difference(there, here), difference(here, precise)
     if settings is None:
-        good = apart <= max(rounding, LOOSE)
+        good = apart <= max(MARGIN * rounding, LOOSE)
     else:
         good = rounding <= LIMIT and apart <= max(MARGIN * rounding, ACCURACY)
-    same = (there.outcome, there.iterations) == (here.outcome, here.iterations)
-    good = good and same and there.x.device == problems[0].x.device
+    same = there.outcome == here.outcome and there.x.device == problems[0].x.device
+    good = good and same and (there.outcome == "budget" or there.iterations == here.iterations)
     text = f"{apart:10.1e} {rounding:10.1e} {there.iterations:6} {there.outcome:10} {step:8.0f}"
     return text, good
 
@@ -137,8 +138,8 @@ def main():
     torch.set_num_threads(1)
     name = torch.cuda.get_device_name() if device == "cuda" else device
     print(f"bilevel {bilevel.__version__}, torch {torch.__version__}, {name}")
-    print(f"{iters} steps; given: within {MARGIN:g} times f32-f64 or {ACCURACY:g}", end="")
-    print(f", f32-f64 within {LIMIT:g}; automatic: within f32-f64 or {LOOSE:g}")
+    print(f"{iters} steps; within {MARGIN:g} times f32-f64 or {ACCURACY:g}, f32-f64 within", end="")
+    print(f" {LIMIT:g}; automatic: within {MARGIN:g} times f32-f64 or {LOOSE:g}")
     kinds = ((device, torch.float32), ("cpu", torch.float32), ("cpu", torch.float64))
     problems = [problem(*kind) for kind in kinds]
     failed, began = [], time.perf_counter()
