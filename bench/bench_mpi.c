@@ -1,20 +1,22 @@
-/* Scaling over ranks: full-batch steps of hyper-cleaning, 784 columns, 10 classes, one thread for
- * each rank. Started with mpirun, a core for each rank; all numbers of ranks up to those that are
- * there are measured, in powers of two. First what the machine allows processes that exchange
- * nothing (mpi_probes.h). Then steps on ranks, which alternate with those of as many processes that
- * exchange nothing:
+/* Scaling over ranks: full-batch steps of hyper-cleaning, 784 columns, 10 classes, one thread or
+ * several for each rank. Started with mpirun, a core for each thread; all numbers of ranks up to
+ * those that are there are measured, in powers of two, after one rank of one thread. First what the
+ * machine allows processes that exchange nothing (mpi_probes.h). Then steps on ranks, which
+ * alternate with those of as many processes that exchange nothing:
  *
  *   alone      each with the same rows for itself: the mean of the processes, the one that is
- * slowest always, the slowest of each step. What these lose against one process, no exchange can
- * mend kept       the slowest alone against the step on ranks: what exchanges leave of the speed
+ *              always slowest, the slowest of each step. What these lose against one process, no
+ *              exchange can mend
+ *   kept       the slowest alone against the step on ranks: what exchanges leave of the speed
  *   messages   what the exchanges of a step take where no rank has to be waited for
  *   exchange   share of a step in exchanges: messages, and the wait for the slowest rank
- *   model      docs/clusters.md: seconds of a row, by processes alone with a fourth of ROWS each,
- * and messages by latency and bytes, by two ranks; nothing of it is measured on these steps
+ *   model      docs/clusters.md: seconds of a row, by processes alone with a fourth of ROWS, and
+ *              messages by latency and bytes, by two ranks: none of it from the steps it predicts
  *
- *     mpirun --bind-to core -n 16 build/release/bench/bench_mpi [ROWS [STEPS [f32]]]
+ *     mpirun --bind-to core -n 16 build/release/bench/bench_mpi [ROWS [STEPS [f64|f32 [THREADS]]]]
+ *     mpirun --bind-to core --map-by slot:PE=4 -n 4 .../bench_mpi 20000 12 f64 4
  *
- * ROWS: training rows of each rank in weak scaling (default 20000). Strong scaling has as many rows
+ * ROWS: training rows of each core in weak scaling (default 20000). Strong scaling has as many rows
  * in all as weak scaling has at its end. A fourth of that are validation rows. */
 #include "bilevel/bilevel.h"
 #include "bilevel/mpi.h"
@@ -136,9 +138,9 @@ typedef struct work {
     double *taken; /* seconds of each step */
 } work;
 
-static work open_work(const blv_dataset *train, const blv_dataset *val, int steps) {
+static work open_work(const blv_dataset *train, const blv_dataset *val, int steps, int threads) {
     const blv_problem_options options = {
-        .size = sizeof options, .threads = 1, .precision = single ? BLV_F32 : BLV_F64};
+        .size = sizeof options, .threads = threads, .precision = single ? BLV_F32 : BLV_F64};
     const blv_sets sets = {
         .size = sizeof sets, .train = (blv_dataset *)train, .val = (blv_dataset *)val};
     work w = {.taken = allocate((size_t)steps, sizeof *w.taken)};
@@ -166,6 +168,11 @@ static void time_step(work *w, int number, int times, MPI_Comm all) {
         w->taken[number] = (seconds_now() - began) / times;
 }
 
+typedef struct scaling {
+    size_t rows; /* of each core in weak scaling */
+    int steps, threads, largest;
+} scaling;
+
 typedef struct timing {
     double step;      /* seconds, the median of the slowest rank */
     pace alone;       /* processes with the same rows, without exchanges */
@@ -174,13 +181,15 @@ typedef struct timing {
     double exchanges; /* in a step */
 } timing;
 
-static timing time_steps(size_t count, size_t few, int steps, blv_ranks *ranks, MPI_Comm all) {
-    const size_t p = (size_t)ranks->count;
+static timing time_steps(const scaling *s, size_t count, int threads, blv_ranks *ranks,
+                         MPI_Comm all) {
+    const size_t p = (size_t)ranks->count, few = s->rows / 4 * (size_t)threads;
+    const int steps = s->steps;
     rows train = make_rows(count, 1, ranks), val = make_rows(count / 4, 2, ranks),
          few_train = make_rows(few * p, 1, ranks), few_val = make_rows(few / 4 * p, 2, ranks);
-    work spread = open_work(train.spread, val.spread, steps),
-         alone = open_work(train.own, val.own, steps),
-         probe = open_work(few_train.own, few_val.own, steps);
+    work spread = open_work(train.spread, val.spread, steps, threads),
+         alone = open_work(train.own, val.own, steps, threads),
+         probe = open_work(few_train.own, few_val.own, steps, threads);
     double before = 0.0, after = 0.0, whole = 0.0;
     uint64_t first = 0, last = 0;
     for (int i = -WARM; i < steps; i++) {
@@ -259,68 +268,76 @@ static void meet(void) {
     }
 }
 
-static void print_line(bool weak, size_t count, int p, const timing *one, const timing *t,
-                       double messages, const costs *c) {
+static void print_line(bool weak, size_t count, int p, int threads, const timing *one,
+                       const timing *t, double messages, const costs *c) {
     const double scale = weak ? 100.0 : 1.0, model = predicted(c, t, count, p);
-    printf("%-6s  %5d  %8zu  %8.2f  %9.2f  %8.2f  %8.2f  %8.2f  %9.2f  %5.3f  %8.3f  %7.1f%%  %8.2f"
-           "  %+6.1f%%\n",
-           weak ? "weak" : "strong", p, count, 1e3 * t->step, scale * one->step / t->step,
+    printf("%-6s  %5d  %7d  %8zu  %8.2f  %9.2f  %8.2f  %8.2f  %8.2f  %9.2f  %5.3f  %8.3f  %7.1f%%"
+           "  %8.2f  %+6.1f%%\n",
+           weak ? "weak" : "strong", p, threads, count, 1e3 * t->step, scale * one->step / t->step,
            1e3 * t->alone.mean, 1e3 * t->alone.steady, 1e3 * t->alone.slowest,
            scale * one->alone.mean / t->alone.slowest, t->alone.slowest / t->step, 1e3 * messages,
            100.0 * t->exchange, 1e3 * model, 100.0 * (model / t->step - 1.0));
     fflush(stdout);
 }
 
-static void scale(bool weak, size_t count, size_t few, int steps, costs *c) {
-    timing one = {0};
-    for (int p = 1; p <= world_size; p *= 2) {
-        const size_t all = weak ? count * (size_t)p : count;
-        MPI_Comm some;
-        MPI_Comm_split(MPI_COMM_WORLD, world_rank < p ? 0 : MPI_UNDEFINED, world_rank, &some);
-        if (world_rank < p) {
-            blv_ranks *ranks;
-            blv_message why;
-            if (blv_mpi_open(&ranks, some, &why) != BLV_OK)
-                stop(why.text);
-            if (p == 2 && c->latency == 0.0)
-                *c = measure_costs(ranks);
-            const timing t = time_steps(all, few, steps, ranks, some);
-            const double messages = p > 1 ? time_messages(ranks, t.exchanges) : 0.0;
-            one = p == 1 ? t : one;
-            if (world_rank == 0)
-                print_line(weak, all, p, &one, &t, messages, c);
-            blv_mpi_close(ranks);
-            MPI_Comm_free(&some);
-        }
-        MPI_Bcast(c, sizeof *c, MPI_BYTE, 0, MPI_COMM_WORLD);
-        meet();
+/* The first p processes. one: where there is none yet, this is it. */
+static void measure(const scaling *s, bool weak, int p, int threads, timing *one, costs *c) {
+    const size_t cores = (size_t)(weak ? p * threads : s->largest * s->threads);
+    MPI_Comm some;
+    MPI_Comm_split(MPI_COMM_WORLD, world_rank < p ? 0 : MPI_UNDEFINED, world_rank, &some);
+    if (world_rank < p) {
+        blv_ranks *ranks;
+        blv_message why;
+        if (blv_mpi_open(&ranks, some, &why) != BLV_OK)
+            stop(why.text);
+        if (p == 2 && c->latency == 0.0)
+            *c = measure_costs(ranks);
+        const timing t = time_steps(s, s->rows * cores, threads, ranks, some);
+        const double messages = p > 1 ? time_messages(ranks, t.exchanges) : 0.0;
+        *one = one->step == 0.0 ? t : *one;
+        if (world_rank == 0)
+            print_line(weak, s->rows * cores, p, threads, one, &t, messages, c);
+        blv_mpi_close(ranks);
+        MPI_Comm_free(&some);
     }
+    MPI_Bcast(c, sizeof *c, MPI_BYTE, 0, MPI_COMM_WORLD);
+    meet();
+}
+
+static void scale(const scaling *s, bool weak, costs *c) {
+    timing one = {0};
+    measure(s, weak, 1, 1, &one, c);
+    for (int p = s->threads > 1 ? 1 : 2; p <= s->largest; p *= 2)
+        measure(s, weak, p, s->threads, &one, c);
     if (world_rank == 0)
         printf("one rank against none: %.3f\n", one.alone.slowest / one.step);
 }
 
 int main(int argc, char **argv) {
-    int level, largest = 1;
+    int level;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world_size);
-    const size_t count = argc > 1 ? (size_t)strtoul(argv[1], NULL, 10) : USUAL_ROWS;
-    const int steps = argc > 2 ? atoi(argv[2]) : USUAL_STEPS;
+    scaling s = {.rows = argc > 1 ? (size_t)strtoul(argv[1], NULL, 10) : USUAL_ROWS,
+                 .steps = argc > 2 ? atoi(argv[2]) : USUAL_STEPS,
+                 .threads = argc > 4 ? atoi(argv[4]) : 1,
+                 .largest = 1};
     costs c = {0};
     single = argc > 3 && strcmp(argv[3], "f32") == 0;
-    if (count < 16 || steps < 1 || (argc > 3 && !single))
-        stop("usage: bench_mpi [ROWS [STEPS [f32]]]");
-    while (2 * largest <= world_size)
-        largest *= 2;
+    if (s.rows < 16 || s.steps < 1 || s.threads < 1 ||
+        (argc > 3 && !single && strcmp(argv[3], "f64") != 0))
+        stop("usage: bench_mpi [ROWS [STEPS [f64|f32 [THREADS]]]]");
+    while (2 * s.largest <= world_size)
+        s.largest *= 2;
     if (world_rank == 0)
         print_machine();
     print_probes(meet);
     if (world_rank == 0)
-        printf("kind    ranks      rows   ms/step  gain or %%     alone    steady   slowest  gain "
-               "or %%"
-               "   kept  messages  exchange  model ms     off\n");
-    scale(false, count * (size_t)largest, count / 4, steps, &c);
-    scale(true, count, count / 4, steps, &c);
+        printf(
+            "kind    ranks  threads      rows   ms/step  gain or %%     alone    steady   slowest  "
+            "gain or %%   kept  messages  exchange  model ms     off\n");
+    scale(&s, false, &c);
+    scale(&s, true, &c);
     if (world_rank == 0)
         printf("latency of a message %.3g us, %.3g GB/s\n", 1e6 * c.latency,
                c.byte > 0.0 ? 1e-9 / c.byte : INFINITY);
