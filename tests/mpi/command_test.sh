@@ -65,6 +65,12 @@ done
 ranks 2 solve hyperclean $digits $settings --json --no-store --out again.npz >again.json
 cmp -s 2.npz again.npz || fail "two runs on 2 ranks differ"
 
+# Started as srun --mpi=pmix does it.
+# shellcheck disable=SC2016,SC2086
+timeout 120 "$run_ranks" 2 sh -c 'unset OMPI_COMM_WORLD_SIZE; SLURM_STEP_NUM_TASKS=2 exec "$@"' - \
+    "$bilevel" solve hyperclean $digits $settings --json --no-store >srun.json
+[ "$(wc -l <srun.json)" -eq "$(wc -l <one.json)" ] || fail "tasks of srun are no ranks"
+
 # clean: the verdicts of one process, but for what rounding turns; the files of one process.
 gzip -dc "$data/digits.csv.gz" | head -250 >digits.csv
 "$bilevel" data corrupt digits.csv noisy.csv --share 0.2 >/dev/null
