@@ -50,7 +50,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static blv_problem *create(const kind *k, blv_precision precision, const blv_ranks *over) {
     blv_problem_options options = {
-        .size = sizeof options, .precision = precision, .threads = over ? 2 : 1, .ranks = over};
+        .size = sizeof options, .precision = precision, .threads = 1, .ranks = over};
     blv_problem *problem = NULL;
     blv_message why = {""};
     blv_error error = blv_problem_from_family(blv_family_find(NULL, k->family, &why), k->settings,
