@@ -23,7 +23,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SHARPNESSES = 38, SHARES = 61, SMOOTHING = 2, MOST_ROWS = 10000 };
+enum { SHARPNESSES = 38, SHARES = 61, SMOOTHING = 2, MOST_ROWS = 10000, MOST_NUMBERS = 200000 };
 static const double least_sharp = -2.5, sharp_step = 0.15; /* log a */
 static const double share_step = 0.01, slack = 0.03;
 static const double about_as_likely = 1.5, clearly_likelier = 2.0; /* in logarithms of chances */
@@ -211,9 +211,9 @@ blv_error blv_clean_share(blv_cleaning *c, bool *surely) {
     const size_t K = c->result.classes;
     share_fit f = {.cleaning = c,
                    .classes = K,
-                   .apart = (c->result.rows + MOST_ROWS - 1) / MOST_ROWS,
+                   .apart = 1 + c->result.rows / MOST_ROWS + c->result.rows * K / MOST_NUMBERS,
                    .label = blv_dataset_view_of(c->sets.train)->label};
-    f.rows = c->result.rows / f.apart;
+    f.rows = (c->result.rows + f.apart - 1) / f.apart;
     f.S = blv_arena_alloc(&f.arena, K * K, sizeof *f.S);
     f.chances = blv_arena_alloc(&f.arena, 2 * SHARPNESSES * f.rows, sizeof *f.chances);
     double *joint = blv_arena_alloc(&f.arena, K * K, sizeof *joint);
