@@ -18,7 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { LARGE_PACKED = 1 << 18, TEXT_SIZE = 1 << 20, LIKELY_PER_BYTE = 16 };
+enum { LARGE_PACKED = 1 << 18, TEXT_SIZE = 1 << 16, LIKELY_PER_BYTE = 16 };
 
 struct blv_input {
     int fd;
