@@ -10,7 +10,7 @@
 
 /* More different texts than this, and than half of the rows, identify rows rather than group them.
  */
-enum { FEW_LEVELS = 20 };
+enum { FEW_LEVELS = 20, LONGEST_LIST = 1 << 20 };
 
 const char *const blv_kind_words[] = {
     [BLV_KIND_AUTO] = "auto",       [BLV_KIND_NUMBER] = "number", [BLV_KIND_CATEGORY] = "category",
@@ -118,9 +118,12 @@ static blv_error copy_pairs(blv_table *t, const char *kinds, char **pairs) {
     BLV_CHECK(blv_input_open(&input, kinds, why));
     blv_error error = blv_input_read_all(input, &bytes, &count, why);
     blv_input_close(input);
+    if (!error && (count > LONGEST_LIST || memchr(bytes, 0, count)))
+        error = blv_explain(why, BLV_E_FORMAT,
+                            "%s: expected a text of at most 1 MiB with the kinds of columns",
+                            blv_shown_path(kinds));
     if (!error) {
-        *pairs = blv_arena_print(&t->arena, "%.*s", (int)(count < 1 << 20 ? count : 1 << 20),
-                                 (const char *)bytes);
+        *pairs = blv_arena_print(&t->arena, "%.*s", (int)count, (const char *)bytes);
         error = blv_need_memory(*pairs, why);
     }
     free(bytes);

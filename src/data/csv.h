@@ -28,7 +28,7 @@ typedef struct blv_csv {
     size_t count;
     bool doubled; /* inside only: one of them is */
     size_t line;  /* where it begins, from 1 */
-    char *start; /* ... in the text, where it ends at the cursor; of ARFF, NULL: there is none */
+    char *start;  /* ... in the text, where it ends at the cursor; of ARFF, NULL: there is none */
     struct blv_arff *arff; /* the header of an ARFF file; NULL: CSV */
 } blv_csv;
 
