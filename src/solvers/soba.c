@@ -44,7 +44,8 @@ static blv_flow soba_step(blv_run *run, void *state) {
     blv_vec_combine(d, 1.0, p->fx, -1.0, p->jv);
     BLV_TRY(blv_steps_measure(
         run, &s->steps,
-        &(const blv_directions){.gy = p->gy, .r = r, .d = d, .v = s->v, .hv = p->hv}));
+        &(const blv_directions){
+            .gy = p->gy, .r = r, .d = d, .v = s->v, .hv = p->hv, .later = true}));
     m->step_y = blv_steps_y(&s->steps, decay, bg, p->gy, m->gy_norm);
     m->step_v = blv_steps_v(&s->steps, decay, bg, r, m->r_norm);
     m->step_x = blv_steps_x(&s->steps, decay, bg ? bg : bf, d, m->d_norm);

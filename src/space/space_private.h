@@ -11,6 +11,7 @@ struct blv_space {
     const blv_space_ops *ops;
     const blv_ranks *ranks; /* NULL: of this process alone */
     const void *loops;      /* of vectors in host memory: a blv_host_loops */
+    const struct blv_later_ops *later; /* NULL: scalars are known at once */
     blv_error error;        /* the first failure of an operation */
     blv_message why;
 };
