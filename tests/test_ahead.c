@@ -154,8 +154,8 @@ static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv
         if (da)
             da[i] = -b[i];
         if (db)
-            db[i] = r->wall > 0.0 && a[0] > r->wall ? (double)INFINITY
-                                                    : curvature(i) * b[i] - a[i] + s;
+            db[i] =
+                r->wall > 0.0 && a[0] > r->wall ? (double)INFINITY : curvature(i) * b[i] - a[i] + s;
     }
     if (g)
         *g = value;
@@ -277,7 +277,10 @@ static const setting cases[] = {
     {"soba", {FIXED, "iters", "300", NULL}, 211, 0.0},
     {"soba", {FIXED, "iters", "300", "tol", "1e-3", NULL}, 0, 0.0},
     /* these diverge */
-    {"soba", {"step_x", "9", "step_y", "2", "step_v", "3", "decay", "0", "iters", "900", NULL}, 0, 0.0},
+    {"soba",
+     {"step_x", "9", "step_y", "2", "step_v", "3", "decay", "0", "iters", "900", NULL},
+     0,
+     0.0},
     {"soba", {FIXED, "iters", "900", "every", "300", NULL}, 0, 0.75},
     {"soba", {FIXED, "iters", "900", "every", "50", NULL}, 0, 0.9},
     {"s-tfbo", {"alpha0", "30", "iters", "900", "every", "300", NULL}, 0, 0.75},

@@ -26,8 +26,8 @@ typedef struct blv_later_ops {
     void (*close)(blv_later *later);
     /* a'b of up to BLV_LATER_PAIRS pairs; result[i]: where it goes, NULL: only whether it is finite
      * is looked at; is_norm[i]: its root does. */
-    void (*reduce)(blv_later *later, size_t count, const blv_operands *pairs,
-                   double *const *result, const bool *is_norm);
+    void (*reduce)(blv_later *later, size_t count, const blv_operands *pairs, double *const *result,
+                   const bool *is_norm);
     /* a and b are such scalars, or known numbers. */
     void (*compute)(blv_later *later, blv_later_rule rule, double *result, double c,
                     const double *a, const double *b);

@@ -46,8 +46,12 @@ static const char *const names[OUTPUTS] = {"gradient",        "Hv",     "row_los
                                            "row_probability", "scores", "features"};
 
 static void set_sizes(const blv_nn *net, outputs *o) {
-    const size_t sizes[OUTPUTS] = {blv_nn_dim(net), blv_nn_dim(net), ROWS,
-                                   ROWS,            ROWS,            ROWS * CLASSES,
+    const size_t sizes[OUTPUTS] = {blv_nn_dim(net),
+                                   blv_nn_dim(net),
+                                   ROWS,
+                                   ROWS,
+                                   ROWS,
+                                   ROWS * CLASSES,
                                    ROWS * blv_nn_features(net)};
     memcpy(o->size, sizes, sizeof sizes);
 }
@@ -69,8 +73,9 @@ static void *there(const blv_kernels *k, size_t n, const double *numbers) {
     return memory;
 }
 
-static const size_t list[] = {3, 300, 17, 3, 99, 250, 4, 5, 6, 7, 8, 120, 121, 122, 0, 33, 34,
-                              35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50};
+static const size_t list[] = {3,   300, 17,  3,  99, 250, 4,  5,  6,  7,  8,
+                              120, 121, 122, 0,  33, 34,  35, 36, 37, 38, 39,
+                              40,  41,  42,  43, 44, 45,  46, 47, 48, 49, 50};
 
 static outputs run_case(const nn_case *c, const nn_sample *sample, blv_memory_kind memory,
                         blv_precision precision) {

@@ -337,9 +337,11 @@ static void test_ahead(void **state) {
     for (int i = 0; i < 4; i++) {
         const problem_case *c = &cases[i % 2 ? 3 : 2];
         blv_problem *problem = make(c, i / 2 ? BLV_F64 : BLV_F32, BLV_MEMORY_CUDA);
-        for (const char *const *name = (const char *const[]){"soba", "s-tfbo", NULL}; *name; name++) {
+        for (const char *const *name = (const char *const[]){"soba", "s-tfbo", NULL}; *name;
+             name++) {
             const blv_solver *solver = blv_solver_find(NULL, *name, NULL);
-            blv_run *a = start(problem, solver, "300", true), *b = start(problem, solver, "300", true);
+            blv_run *a = start(problem, solver, "300", true),
+                    *b = start(problem, solver, "300", true);
             assert_int_equal(blv_run_set(a, "batch", "64"), BLV_OK);
             assert_int_equal(blv_run_set(b, "batch", "64"), BLV_OK);
             assert_int_equal(blv_run_solve(a), BLV_OK);
@@ -365,8 +367,8 @@ static void test_diverged(void **state) {
     for (int i = 0; i < 2; i++) {
         const blv_solver *solver = blv_solver_find(NULL, "soba", NULL);
         run[i] = start(problem, solver, "400", true);
-        for (const char *const *key = (const char *const[]){"step_x", "step_y", "step_v", NULL}; *key;
-             key++)
+        for (const char *const *key = (const char *const[]){"step_x", "step_y", "step_v", NULL};
+             *key; key++)
             assert_int_equal(blv_run_set(run[i], *key, "40"), BLV_OK);
         for (int step = 0; i && step < 400; step++)
             blv_run_step(run[i]);
