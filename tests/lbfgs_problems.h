@@ -134,18 +134,21 @@ static inline int projection(void *context, blv_vec *x) {
     return 0;
 }
 
-/* |x - P(x - g)|, from the raw problem */
+/* |x - P(x - t g)| / t with t |g| = |x| / 64, from the raw problem; at x = 0 by the value */
 static inline double stationarity(const problem *p, const double *x) {
     double g[DENSE_MAX], moved[DENSE_MAX];
-    value_and_gradient(p, x, g);
-    if (p->region == WHOLE)
-        return dense_norm(p->n, g);
+    double value = value_and_gradient(p, x, g), norm = dense_norm(p->n, g);
+    if (p->region == WHOLE || norm == 0.0)
+        return norm;
+    double length = dense_norm(p->n, x), t = length / 64 / norm;
+    if (length == 0.0)
+        t = value != 0.0 ? fabs(value) / 64 / (norm * norm) : 1.0;
     for (size_t i = 0; i < p->n; i++)
-        moved[i] = x[i] - g[i];
+        moved[i] = x[i] - t * g[i];
     project_point(p, moved);
     for (size_t i = 0; i < p->n; i++)
         moved[i] -= x[i];
-    return dense_norm(p->n, moved);
+    return dense_norm(p->n, moved) / t;
 }
 
 static inline blv_lbfgs_problem callbacks(problem *p) {

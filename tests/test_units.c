@@ -73,6 +73,14 @@ static int scaled_hvp(void *user, const blv_batch *batch, const blv_vec *x, cons
     return code;
 }
 
+static int scaled_project(void *user, blv_vec *x) {
+    const scaled *s = user;
+    blv_vec_scale(x, 1.0 / s->unit.x);
+    int code = s->def->project_x(s->def->user, x);
+    blv_vec_scale(x, s->unit.x);
+    return code;
+}
+
 static int scaled_cross(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                         const blv_vec *v, blv_vec *jv) {
     const scaled *s = user;
@@ -179,6 +187,24 @@ static blv_problem *make_ridge(void) {
 
 /* ---- The problems ---- */
 
+/* Some of the best penalties are outside. */
+static int ridge_project(void *user, blv_vec *x) {
+    (void)user;
+    for (size_t j = 0; j < RIDGE_DIM; j++)
+        blv_vec_put(x, j, fmin(fmax(blv_vec_at(x, j), -0.5), 0.25));
+    return 0;
+}
+
+static blv_problem *make_box(void) {
+    blv_problem *whole = make_ridge(), *problem = NULL;
+    blv_problem_def def = *blv_problem_definition(whole);
+    def.project_x = ridge_project;
+    def.space_x = def.space_y = NULL;
+    assert_int_equal(blv_problem_create(&problem, &def, NULL), BLV_OK);
+    blv_problem_destroy(whole);
+    return problem;
+}
+
 static blv_problem *from_family(const char *family, const char *const *settings) {
     blv_problem *problem = NULL;
     blv_message why = {0};
@@ -212,7 +238,8 @@ static const struct {
 } problems[] = {{"quadratic", make_quadratic, NULL},
                 {"quadratic sum", make_sum, "16"},
                 {"ridge", make_ridge, "16"},
-                {"logistic", make_logistic, "16"}};
+                {"logistic", make_logistic, "16"},
+                {"ridge in a box", make_box, "16"}};
 enum { PROBLEMS = sizeof problems / sizeof *problems };
 
 static void open_scaled(scaled *s, size_t problem, units unit) {
@@ -232,6 +259,7 @@ static void open_scaled(scaled *s, size_t problem, units unit) {
                                  .lower = scaled_lower,
                                  .lower_hvp = scaled_hvp,
                                  .lower_cross = scaled_cross,
+                                 .project_x = s->def->project_x ? scaled_project : NULL,
                                  .space_x = s->def->space_x,
                                  .space_y = s->def->space_y};
     assert_int_equal(blv_problem_create(&s->problem, &def, NULL), BLV_OK);
@@ -337,7 +365,32 @@ static void test_units(void **state) {
     assert_int_equal(failures, 0);
 }
 
+/* Where a run ends by itself, and as what, has no unit either, on a set X too. */
+static void test_ends(void **state) {
+    static const char *const names[] = {"auto", "exact"};
+    (void)state;
+    for (size_t n = 0; n < 2; n++) {
+        uint64_t first = 0;
+        for (size_t c = 0; c <= CHANGES; c++) {
+            scaled s;
+            blv_run *run = NULL;
+            open_scaled(&s, PROBLEMS - 1, c < CHANGES ? changes[c] : (units){1, 1, 1, 1});
+            assert_int_equal(
+                blv_run_create(&run, s.problem, blv_solver_find(NULL, names[n], NULL), NULL),
+                BLV_OK);
+            assert_int_equal(blv_run_solve(run), BLV_OK);
+            const blv_result *result = blv_run_result(run);
+            assert_int_equal(result->outcome, BLV_CONVERGED);
+            if (c == 0)
+                first = result->iterations;
+            assert_int_equal(result->iterations, first);
+            blv_run_destroy(run);
+            close_scaled(&s);
+        }
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_units)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_units), cmocka_unit_test(test_ends)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,8 @@ typedef enum blv_answer { BLV_UNKNOWN, BLV_YES, BLV_NO } blv_answer;
 
 typedef struct blv_certificate {
     double phi;             /* f(x, y*(x)) */
-    double grad_norm;       /* |grad Phi(x)|, or |x - P_X(x - grad Phi(x))| when there is a set X */
+    double grad_norm;       /* |grad Phi(x)|; on a set X |x - P_X(x - t grad Phi(x))|/t, with
+                               t |grad Phi| = |x|/64, or |Phi|/(64 |grad Phi|) where x = 0 */
     double inner_residual;  /* |gy| at the given y */
     double solve_residual;  /* |gy| after the tight solve */
     double linear_residual; /* |r| after the tight solve */

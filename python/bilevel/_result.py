@@ -37,8 +37,8 @@ class Counts:
 class Certificate:
     """How good the point is, computed from the problem after a tight solve of the lower level.
 
-    grad_norm is |x - P_X(x - grad Phi(x))| where `projected`. minimum: whether y*(x) is a minimum
-    of g(x, .); None: not known.
+    grad_norm is |x - P_X(x - t grad Phi(x))| / t where `projected`. minimum: whether y*(x) is a
+    minimum of g(x, .); None: not known.
     """
 
     phi: float

@@ -68,7 +68,7 @@ static void print_certificate(const blv_execution *e) {
     add_number(&table, "Phi(x)", c->phi);
     add_number(&table, "Phi at the start", c->start_phi);
     add_number(&table,
-               c->projected ? "|x - P(x - grad Phi(x))|, gradient mapping" : "|grad Phi(x)|",
+               c->projected ? "|x - P(x - t grad Phi(x))|/t, gradient mapping" : "|grad Phi(x)|",
                c->grad_norm);
     add_number(&table, "|gy(x, y)|, inner residual", c->inner_residual);
     add_number(&table, "|d - grad Phi(x)|, error of the solver's estimate", c->estimate_error);
@@ -186,7 +186,8 @@ void cli_print_comparison(const cli_instance *instance, const blv_comparison *co
     bool bounded = blv_problem_definition(instance->problem)->project_x;
     printf("\nPhi and |grad Phi| are certified, recomputed from the problem%s.\n"
            "Calls are counted for each sample, all oracles and the setup together.\n",
-           bounded ? "; x is bounded,\nso that |x - P(x - grad Phi(x))| replaces |grad Phi|" : "");
+           bounded ? "; x is bounded,\nso that |x - P(x - t grad Phi(x))|/t replaces |grad Phi|"
+                   : "");
     print_flagged(comparison, ended_above, "Ended ABOVE ITS START: ");
     print_flagged(comparison, no_minimum, "y is not known to be a minimum of g: ");
     if (left_out.rows > 0)

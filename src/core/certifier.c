@@ -3,6 +3,7 @@
 #include "base/message.h"
 #include "base/random.h"
 #include "core/implicit.h"
+#include "linsolve/stationarity.h"
 #include "space/distance.h"
 
 #include <math.h>
@@ -108,16 +109,9 @@ static blv_flow own_estimate(blv_certifier *c, const blv_vec *x, const blv_vec *
     return BLV_GO;
 }
 
-/* |x - P_X(x - gradient)|, which is |gradient| in the whole space. */
-static blv_flow mapping_norm(blv_certifier *c, const blv_vec *x, double *norm) {
-    if (!c->eval.def->project_x) {
-        *norm = blv_vec_norm(c->gradient);
-        return BLV_GO;
-    }
-    blv_vec_combine(c->shifted, 1.0, x, -1.0, c->gradient);
-    BLV_TRY(blv_eval_project(&c->eval, c->shifted));
-    *norm = blv_distance(c->shifted, x, c->shifted);
-    return BLV_GO;
+static int project(void *certifier, blv_vec *x) {
+    blv_certifier *c = certifier;
+    return (int)blv_eval_project(&c->eval, x);
 }
 
 /* BLV_NO_INVERSE where H(x, y*) is singular, even if fy happens to lie in its range: then a random
@@ -168,7 +162,8 @@ blv_flow blv_certifier_make(blv_certifier *c, const blv_vec *x, const blv_vec *y
     }
     out.singular = flow == BLV_NO_INVERSE || c->eval.def->singular_lower;
     if (flow == BLV_GO && !out.singular) {
-        BLV_TRY(mapping_norm(c, x, &out.grad_norm));
+        BLV_TRY((blv_flow)blv_stationarity(x, out.phi, c->gradient, out.projected ? project : NULL,
+                                           c, c->shifted, &out.grad_norm));
         if (v)
             out.estimate_error = blv_distance(c->estimate, c->estimate, c->gradient);
     } else if (flow != BLV_GO && flow != BLV_NO_INVERSE) {

@@ -92,27 +92,22 @@ const blv_vec *blv_lbfgs_gradient(const blv_lbfgs *lbfgs) {
 /* ---- Callbacks ---- */
 
 /* These return 0 to go on; else the state says why it ended. */
-static int project(blv_lbfgs *l, blv_vec *point) {
-    const int code = l->problem.project ? l->problem.project(l->problem.context, point) : 0;
-    if (code != 0) {
-        l->state.end = BLV_LBFGS_CALLBACK;
-        l->state.code = code;
-    }
+static int fail(blv_lbfgs *l, int code) {
+    l->state.end = BLV_LBFGS_CALLBACK;
+    l->state.code = code;
     return code;
 }
 
-/* |x - P(x - g)|, by way of work. */
-static int measure(blv_lbfgs *l, const blv_vec *x, const blv_vec *g, double *stationarity) {
-    *stationarity = NAN;
-    if (!l->problem.project) {
-        *stationarity = blv_vec_norm(g);
-        return 0;
-    }
-    blv_vec_combine(l->work, 1.0, x, -1.0, g);
-    const int code = project(l, l->work);
-    if (code == 0)
-        *stationarity = blv_distance(l->work, x, l->work);
-    return code;
+static int project(blv_lbfgs *l, blv_vec *point) {
+    const int code = l->problem.project ? l->problem.project(l->problem.context, point) : 0;
+    return code == 0 ? 0 : fail(l, code);
+}
+
+static int measure(blv_lbfgs *l, const blv_vec *x, double value, const blv_vec *g,
+                   double *stationarity) {
+    const int code = blv_stationarity(x, value, g, l->problem.project, l->problem.context, l->work,
+                                      stationarity);
+    return code == 0 ? 0 : fail(l, code);
 }
 
 /* ---- Direction ---- */
@@ -183,11 +178,8 @@ static int evaluate(blv_lbfgs *l, double t, search_point *at) {
         return code;
     l->state.evaluations++;
     code = l->problem.objective(l->problem.context, l->trial, &at->value, l->trial_g);
-    if (code < 0) {
-        l->state.end = BLV_LBFGS_CALLBACK;
-        l->state.code = code;
-        return code;
-    }
+    if (code < 0)
+        return fail(l, code);
     at->slope = blv_vec_dot(l->trial_g, l->d);
     at->usable = code == 0 && isfinite(at->value) && isfinite(at->slope);
     return 0;
@@ -211,14 +203,14 @@ static bool decreases(const blv_lbfgs *l, double slope, const search_point *at) 
 }
 
 /* Where value and slope are both lost in rounding (on a curved boundary the slope is the small
- * remainder of a large gradient), a smaller |x - P(x - g)| is what still shows progress. */
+ * remainder of a large gradient), a smaller stationarity is what still shows progress. */
 static int improves_blindly(blv_lbfgs *l, double slope, const search_point *at, bool *improves) {
     const double noise = value_noise(l);
     double stationarity;
     *improves = false;
     if (!at->usable || at->value > l->state.value + noise || -slope * at->t > noise)
         return 0;
-    const int code = measure(l, l->trial, l->trial_g, &stationarity);
+    const int code = measure(l, l->trial, at->value, l->trial_g, &stationarity);
     *improves = code == 0 && stationarity < l->state.stationarity;
     return code;
 }
@@ -313,8 +305,7 @@ static search_end expand(blv_lbfgs *l, double slope) {
         l->state.evaluations++;
         const int code = l->problem.objective(l->problem.context, l->spare, &value, l->spare_g);
         if (code < 0) {
-            l->state.end = BLV_LBFGS_CALLBACK;
-            l->state.code = code;
+            fail(l, code);
             return SEARCH_FATAL;
         }
         blv_vec_combine(l->work, 1.0, l->spare, -1.0, l->trial);
@@ -345,7 +336,7 @@ static void accept(blv_lbfgs *l) {
     }
     l->state.iterations++;
     l->largest_value = fmax(l->largest_value, fabs(l->state.value));
-    if (measure(l, l->x, l->g, &l->state.stationarity) != 0)
+    if (measure(l, l->x, l->state.value, l->g, &l->state.stationarity) != 0)
         return;
     l->idle_iterations++;
     if (l->state.value < l->best_value || l->state.stationarity < l->best_stationarity)
@@ -381,15 +372,14 @@ static bool begin_here(blv_lbfgs *l) {
     l->state.evaluations++;
     const int code = l->problem.objective(l->problem.context, l->x, &l->state.value, l->g);
     if (code != 0) {
-        l->state.end = BLV_LBFGS_CALLBACK;
-        l->state.code = code;
+        fail(l, code);
         return false;
     }
     if (!isfinite(l->state.value) || !isfinite(blv_vec_norm(l->g))) {
         l->state.end = BLV_LBFGS_NONFINITE;
         return false;
     }
-    if (measure(l, l->x, l->g, &l->state.stationarity) != 0)
+    if (measure(l, l->x, l->state.value, l->g, &l->state.stationarity) != 0)
         return false;
     l->best_value = l->state.value;
     l->best_stationarity = l->state.stationarity;

@@ -3,14 +3,13 @@
 #pragma once
 
 #include "bilevel/space.h"
+#include "linsolve/stationarity.h"
 
 #define BLV_LBFGS_MEMORY_MAX 64
 
 /* Value and gradient at x. 0; > 0: not possible here, the trial step is shortened; < 0: fatal. A
  * NaN or infinity, in the value or in the gradient, is taken as > 0. */
 typedef int (*blv_objective_fn)(void *context, const blv_vec *x, double *value, blv_vec *gradient);
-/* Replaces x by the nearest point of the set. 0, or any other code: fatal. */
-typedef int (*blv_projection_fn)(void *context, blv_vec *x);
 
 /* context goes to both callbacks. project may be NULL: the whole space. */
 typedef struct blv_lbfgs_problem {
@@ -32,7 +31,7 @@ typedef struct blv_lbfgs_result {
     blv_lbfgs_end end;
     int code; /* the callback's, when end is CALLBACK, else 0 */
     double value;
-    double stationarity; /* |x - P(x - gradient)|; |gradient| in the whole space */
+    double stationarity; /* as stationarity.h has it; |gradient| in the whole space */
     size_t iterations;   /* steps taken since the start */
     size_t evaluations;  /* calls of the objective since the start, failed ones included */
 } blv_lbfgs_result;

@@ -12,7 +12,6 @@
 #include "solvers/auto_descent.h"
 
 #include "blocks/nested.h"
-#include "space/distance.h"
 
 #include <float.h>
 #include <math.h>
@@ -181,7 +180,7 @@ blv_error blv_auto_descent_open(blv_run *run, blv_vec *v, blv_auto_descent *s) {
                                 "idle", &s->idle, "curvature", &s->curvature, "moved", &s->moved,
                                 NULL));
     BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &s->y_trial, &s->v_trial, NULL));
-    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &s->gradient, &s->other, NULL));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &s->gradient, &s->other, &s->room, NULL));
     BLV_CHECK(blv_run_implicit(run, &s->implicit));
     BLV_CHECK(open_recycled(run, s));
     BLV_CHECK(blv_run_lbfgs(run, BLV_LEVEL_X, MEMORY, &s->lbfgs));
@@ -246,9 +245,8 @@ static blv_flow measure_tightly(blv_run *run, blv_auto_descent *s, bool *confirm
     blv_vec_copy(s->v_trial, s->v);
     BLV_TRY(
         blv_implicit_gradient(s->implicit, x, s->y_trial, s->v_trial, 0.0, s->gradient, &solved));
-    blv_vec_combine(s->gradient, 1.0, x, -1.0, s->gradient);
-    BLV_TRY(blv_oracle_project(run, s->gradient));
-    norm = blv_distance(s->gradient, x, s->gradient);
+    blv_lbfgs_problem phi = phi_of(s);
+    BLV_TRY((blv_flow)blv_stationarity(x, solved.phi, s->gradient, phi.project, s, s->room, &norm));
     s->gy_norm = solved.gy_norm;
     s->r_norm = solved.r_norm;
     *confirmed = (norm == 0.0 || norm < s->goal) && blv_implicit_minimum(s->implicit) == BLV_YES;

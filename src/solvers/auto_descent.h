@@ -10,18 +10,18 @@ typedef struct blv_auto_descent {
     blv_lbfgs *lbfgs;
     blv_implicit *implicit;
     blv_recycled recycled;
-    blv_vec *v;                 /* the run's */
-    blv_vec *y_trial, *v_trial; /* belong to the x that was evaluated last */
-    blv_vec *gradient, *other;  /* scratch, of x */
-    double reduce;              /* share to which each evaluation reduces the residuals, */
-    double products;            /* in at most so many products with H for each of the two */
-    double phi, phi_first;      /* at x, and where it began */
-    double d_norm;              /* |gradient of Phi| at x; 0: none yet */
-    double d_most;              /* the largest so far */
-    double curvature;           /* of Phi, for the first step; 0: not known */
-    double moved;               /* not 0: a step has been taken */
-    double first, goal;         /* of the stationarity: at the start, and at which it ends */
-    double idle;                /* iterations in a row that did not lower the value */
+    blv_vec *v;                       /* the run's */
+    blv_vec *y_trial, *v_trial;       /* belong to the x that was evaluated last */
+    blv_vec *gradient, *other, *room; /* scratch, of x */
+    double reduce;                    /* share to which each evaluation reduces the residuals, */
+    double products;                  /* in at most so many products with H for each of the two */
+    double phi, phi_first;            /* at x, and where it began */
+    double d_norm;                    /* |gradient of Phi| at x; 0: none yet */
+    double d_most;                    /* the largest so far */
+    double curvature;                 /* of Phi, for the first step; 0: not known */
+    double moved;                     /* not 0: a step has been taken */
+    double first, goal;               /* of the stationarity: at the start, and at which it ends */
+    double idle;                      /* iterations in a row that did not lower the value */
     double phi_trial, corrected, gy_norm, r_norm;
     int trials;       /* of this iteration, */
     bool fell;        /* and whether one of them was below x */
