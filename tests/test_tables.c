@@ -119,6 +119,25 @@ static void test_dropped_columns(void **state) {
     d = read_text(",x,label\n1,5,a\n2,6,b\n", NULL);
     assert_int_equal(blv_dataset_view_of(d)->columns, 2);
     blv_dataset_release(d);
+    /* rows that were shuffled or picked; no header at all, where it has to count from 0 on */
+    static const struct {
+        const char *header;
+        int step, first;
+        size_t columns;
+    } cases[] = {{",x,label\n", 7, 0, 1},
+                 {",x,label\n", 11, 300, 1},
+                 {",x,label\n", 0, 5, 2},
+                 {"", 1, 0, 1},
+                 {"", 1, 1, 2}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        strcpy(text, cases[k].header);
+        for (int i = 0; i < 40; i++)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%d,%d.5,%s\n",
+                     cases[k].first + cases[k].step * i % 40, i % 9, i % 2 ? "a" : "b");
+        d = read_text(text, NULL);
+        assert_int_equal(blv_dataset_view_of(d)->columns, cases[k].columns);
+        blv_dataset_release(d);
+    }
 }
 
 static void test_constant_columns(void **state) {
@@ -451,7 +470,7 @@ static void test_warnings(void **state) {
     /* numbers: each class in an interval of its own; and nothing to say */
     text[0] = other[0] = '\0';
     for (int i = 0; i < 30; i++) {
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%d,%d,%s\n", i, i * 7 % 30,
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%d,%d,%s\n", 2 * i, i * 7 % 30,
                  i < 10   ? "a"
                  : i < 20 ? "b"
                           : "c");
@@ -607,6 +626,9 @@ static void test_names_in_the_first_row(void **state) {
         {"member,kind\n", "yes,a\nno,b\nyes,a\n", true},
         {"0,1,kind\n", "1,2,a\n3,4,b\n5,6,a\n", true},
         {"0,1,2,3\n", "1,2,3,0\n3,4,5,1\n5,6,7,0\n", true},
+        {",0,1,target\n", "0,2,a,u\n1,4,b,v\n2,6,a,u\n", true}, /* of texts as well */
+        {"1990,1991,target\n", "0,a,u\n4,b,v\n6,a,u\n", true},  /* years */
+        {",0,2,size\n", "0,2,a,u\n1,4,b,u\n2,6,a,u\n", false},
         {",0,1\n", "0,2,0\n1,4,1\n2,6,0\n", true},
         {"kind,cap\n", "p,x\ne,b\np,x\np,x\ne,b\np,x\np,x\ne,b\np,x\np,x\ne,b\np,x\n", true},
         {"kind,cap\n", "p,x\ne,b\np,x\n", false}, /* too few rows to tell */

@@ -2,7 +2,6 @@
 #include "base/message.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 static const uint64_t always_allowed = (uint64_t)64 << 20, most_per_byte = 1000;
@@ -73,9 +72,10 @@ blv_error blv_expect_memory(const blv_memory_limit *limit, uint64_t count, uint6
                            name, what, needed, least);
     if (by_file)
         return blv_explain(why, BLV_E_VALUE,
-                           "%s: %s would take %s, more than 1000 times the file of %s; a limit "
+                           "%s: %s would take %s, more than 1000 times the %s%s%s; a limit "
                            "(--max-memory) that is large enough allows it",
-                           name, what, needed, file);
+                           name, what, needed, limit->so_far ? "" : "file of ", file,
+                           limit->so_far ? " of it that were read" : "");
     return blv_explain(why, BLV_E_VALUE,
                        "%s: %s would take %s; %s are allowed, half of the memory that is free; a "
                        "limit (--max-memory) that is large enough allows more",

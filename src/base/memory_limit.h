@@ -4,12 +4,14 @@
 
 #include "bilevel/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef struct blv_memory_limit {
     uint64_t most;       /* bytes that are allowed; 0: half of what is free, and */
     uint64_t file_bytes; /* at most 1000 times the file; 0: there is none. 64 MiB always are */
+    bool so_far;         /* these are what has been read of it */
 } blv_memory_limit;
 
 /* count * size bytes; BLV_E_VALUE with the sizes where they are not allowed. "name: what takes

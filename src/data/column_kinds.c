@@ -10,7 +10,7 @@
 
 /* More different texts than this, and than half of the rows, identify rows rather than group them.
  */
-enum { FEW_LEVELS = 20 };
+enum { FEW_LEVELS = 20, ENOUGH_ROWS = 10, LONGEST_LIST = 1 << 20 };
 
 const char *const blv_kind_words[] = {
     [BLV_KIND_AUTO] = "auto",       [BLV_KIND_NUMBER] = "number", [BLV_KIND_CATEGORY] = "category",
@@ -118,9 +118,12 @@ static blv_error copy_pairs(blv_table *t, const char *kinds, char **pairs) {
     BLV_CHECK(blv_input_open(&input, kinds, why));
     blv_error error = blv_input_read_all(input, &bytes, &count, why);
     blv_input_close(input);
+    if (!error && (count > LONGEST_LIST || memchr(bytes, 0, count)))
+        error = blv_explain(why, BLV_E_FORMAT,
+                            "%s: expected a text of at most 1 MiB with the kinds of columns",
+                            blv_shown_path(kinds));
     if (!error) {
-        *pairs = blv_arena_print(&t->arena, "%.*s", (int)(count < 1 << 20 ? count : 1 << 20),
-                                 (const char *)bytes);
+        *pairs = blv_arena_print(&t->arena, "%.*s", (int)count, (const char *)bytes);
         error = blv_need_memory(*pairs, why);
     }
     free(bytes);
@@ -166,9 +169,16 @@ void blv_sort_numbers(double *numbers, size_t count) {
     qsort(numbers, count, sizeof *numbers, by_size);
 }
 
-/* Whether the numbers of the column are 0, 1, 2 ... (in_order), or whole and all different. */
-static blv_error find_identifier(const blv_table *t, const blv_column *c, bool in_order,
-                                 bool *found) {
+static bool counts_rows(const blv_table *t, const blv_column *c) {
+    const double *numbers = t->numbers.items;
+    size_t i = 0;
+    while (i < t->rows && numbers[i * t->number_columns + c->place] == (double)i)
+        i++;
+    return i == t->rows;
+}
+
+/* Whether the numbers of the column are whole and all different. */
+static blv_error find_identifier(const blv_table *t, const blv_column *c, bool *found) {
     const double *numbers = t->numbers.items;
     double *value = blv_data_alloc(t->rows, sizeof *value);
     *found = c->missing == 0 && t->rows > 1;
@@ -176,7 +186,7 @@ static blv_error find_identifier(const blv_table *t, const blv_column *c, bool i
         return blv_explain_memory(t->r->why);
     for (size_t i = 0; *found && i < t->rows; i++) {
         value[i] = numbers[i * t->number_columns + c->place];
-        *found = in_order ? value[i] == (double)i : value[i] == floor(value[i]);
+        *found = value[i] == floor(value[i]);
     }
     if (*found)
         blv_sort_numbers(value, t->rows);
@@ -194,17 +204,19 @@ static blv_error drop(blv_table *t, blv_column *c, const char *reason) {
 
 static blv_error find_number_kind(blv_table *t, size_t j) {
     blv_column *c = &t->column[j];
-    bool unnamed = j == 0 && (!*c->name || strcmp(c->name, "Unnamed: 0") == 0), found = false;
+    bool unnamed = j == 0 && (!*c->name || strcmp(c->name, "Unnamed: 0") == 0);
+    const bool enough = t->rows >= ENOUGH_ROWS;
+    bool found = unnamed && t->rows > 1 && (t->named || enough) && counts_rows(t, c);
     if (c->given)
         return BLV_OK;
     c->kind = BLV_KIND_NUMBER;
     if (c->numbers == 0)
         return drop(t, c, "it has no values");
-    if (t->named && (unnamed || ends_in_id(c->name)))
-        BLV_CHECK(find_identifier(t, c, unnamed, &found));
-    if (!found)
-        return BLV_OK;
-    return drop(t, c, unnamed ? "it counts the rows" : "it identifies the rows");
+    if (found)
+        return drop(t, c, "it counts the rows");
+    if (t->named && ((unnamed && enough) || ends_in_id(c->name)))
+        BLV_CHECK(find_identifier(t, c, &found));
+    return found ? drop(t, c, "it identifies the rows") : BLV_OK;
 }
 
 /* Gives value[n] to each text n; false where one of them is not of that sort. */
@@ -238,15 +250,19 @@ static blv_error find_text_kind(blv_table *t, blv_column *c) {
 
 /* ---- Whether the first row is one of names ---- */
 
+static bool names_a_label(const char *text) {
+    static const char *const usual[] = {"label", "class", "target"};
+    size_t w = 0;
+    while (w < sizeof usual / sizeof *usual && strcasecmp(usual[w], text) != 0)
+        w++;
+    return w < sizeof usual / sizeof *usual;
+}
+
 /* The first of the texts, which no other row has, is one that the others are not like. */
 static bool stands_out(const blv_texts *texts) {
-    static const char *const usual[] = {"label", "class", "target"};
     const char *first = blv_texts_at(texts, 0);
     size_t booleans = 0, dates = 0, others = texts->items.count - 1;
     double value;
-    for (size_t w = 0; w < sizeof usual / sizeof *usual; w++)
-        if (strcasecmp(usual[w], first) == 0)
-            return true;
     for (size_t n = 1; n <= others; n++) {
         booleans += boolean_value(blv_texts_at(texts, n), &value);
         dates += date_value(blv_texts_at(texts, n), &value);
@@ -256,9 +272,9 @@ static bool stands_out(const blv_texts *texts) {
 }
 
 bool blv_table_first_names(const blv_table *table) {
-    enum { ENOUGH_ROWS = 10, ENOUGH_NUMBERS = 2 };
+    enum { ENOUGH_NUMBERS = 2 };
     const blv_table *t = table;
-    bool unlike = false, unique = true, repeated = true, counted = true;
+    bool unlike = false, unique = true, repeated = true, counted = true, usual = false;
     size_t numbers = 0;
     for (size_t j = 0; j < t->count; j++) {
         const blv_column *c = &t->column[j];
@@ -274,8 +290,13 @@ bool blv_table_first_names(const blv_table *table) {
             for (size_t i = 0; i < t->rows; i++)
                 times += ((const int32_t *)codes->items)[i] == 0;
             double value;
-            const bool once = times == 1 && texts->items.count > 1 &&
-                              blv_number_parse(blv_texts_at(texts, 0), &value) != 0;
+            const bool number = blv_number_parse(blv_texts_at(texts, 0), &value) == 0;
+            const bool single = times == 1 && texts->items.count > 1, once = single && !number;
+            if (single && number && !label) { /* a number above texts */
+                counted = counted && value == (double)numbers++;
+                continue;
+            }
+            usual = usual || (once && names_a_label(blv_texts_at(texts, 0)));
             unlike = unlike || (once && stands_out(texts));
             unique = unique && once;
             repeated = repeated && once && 2 * texts->items.count <= t->rows;
@@ -283,7 +304,7 @@ bool blv_table_first_names(const blv_table *table) {
     }
     const bool enough =
         unlike || (numbers == 0 ? repeated && t->rows > ENOUGH_ROWS : numbers >= ENOUGH_NUMBERS);
-    return unique && (numbers == 0 || counted) && enough;
+    return unique && (usual || ((numbers == 0 || counted) && enough));
 }
 
 blv_error blv_table_find_kinds(blv_table *table, bool *again) {

@@ -4,13 +4,15 @@
  * in the text read so far, more is asked for and the record is split again from its start; the text
  * is changed (doubled quotes) only once a record is complete. */
 #include "data/csv.h"
+#include "base/number_text.h"
 #include "data/arff.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static bool is_blank(char c, char delimiter) {
-    return (c == ' ' || c == '\t' || c == '\r') && c != delimiter;
+    return (unsigned char)c <= ' ' && (c == ' ' || c == '\t' || c == '\r') && c != delimiter;
 }
 
 /* ---- The delimiter ---- */
@@ -96,7 +98,7 @@ blv_csv_field *blv_csv_add_field(blv_csv *csv) {
 
 /* The field in quotes at p. Returns where it ends: at a delimiter or newline; NULL when it is not
  * complete. */
-static char *split_quoted(const blv_csv *csv, char *p, blv_csv_field *field, size_t *line) {
+static char *split_quoted(blv_csv *csv, char *p, blv_csv_field *field, size_t *line) {
     field->text = ++p;
     field->quoted = true;
     for (; p < csv->end; p++) {
@@ -106,7 +108,7 @@ static char *split_quoted(const blv_csv *csv, char *p, blv_csv_field *field, siz
             continue;
         if (p[1] != '"') /* the text ends with a newline, so there is a next byte */
             break;
-        field->doubled = true;
+        field->doubled = csv->doubled = true;
         p++;
     }
     if (p >= csv->end)
@@ -117,49 +119,71 @@ static char *split_quoted(const blv_csv *csv, char *p, blv_csv_field *field, siz
     return p;
 }
 
-static char *split_plain(const blv_csv *csv, char *p, blv_csv_field *field) {
+/* Most fields are numbers, whose end is found as they are read. */
+static bool split_number(char delimiter, char *p, blv_csv_field *field) {
+    if ((unsigned char)(*p - '0') > 9 && *p != '-')
+        return false;
+    const char *stop = blv_decimal(p, &field->value);
+    if (!stop || (*stop != delimiter && *stop != '\n') || !isfinite(field->value))
+        return false;
+    field->number = true;
     field->text = p;
-    while (*p != csv->delimiter && *p != '\n')
+    field->length = (size_t)(stop - p);
+    return true;
+}
+
+static char *split_plain(char delimiter, char *p, blv_csv_field *field) {
+    if (split_number(delimiter, p, field))
+        return p + field->length;
+    char *const text = p;
+    while (*p != delimiter && *p != '\n')
         p++;
     char *stop = p;
-    while (stop > field->text && is_blank(stop[-1], csv->delimiter))
+    while (stop > text && is_blank(stop[-1], delimiter))
         stop--;
-    field->length = (size_t)(stop - field->text);
+    field->text = text;
+    field->length = (size_t)(stop - text);
     return p;
 }
 
 /* Splits the record at csv->cursor. *incomplete: it continues after the text read so far. */
 static blv_error split(blv_csv *csv, bool *incomplete) {
+    const char delimiter = csv->delimiter;
     char *p = csv->cursor;
-    size_t line = csv->next_line;
+    size_t line = csv->next_line, count = 0;
     *incomplete = false;
-    csv->count = 0;
+    csv->doubled = false;
     csv->line = line;
     csv->start = p;
     for (;; p++) {
-        blv_csv_field *field = blv_csv_add_field(csv);
-        if (!field)
+        csv->room.count = count;
+        if (count == csv->room.capacity && !blv_list_room(&csv->room, 1, sizeof *csv->fields))
             return blv_explain_memory(csv->why);
-        while (is_blank(*p, csv->delimiter) || (*p == ' ' && csv->count == 1))
+        blv_csv_field *field = (blv_csv_field *)csv->room.items + count;
+        field->doubled = field->quoted = field->number = false;
+        while (is_blank(*p, delimiter) || (*p == ' ' && count == 0))
             p++;
+        count++;
         size_t quote_line = line;
-        p = *p == '"' ? split_quoted(csv, p, field, &line) : split_plain(csv, p, field);
+        p = *p == '"' ? split_quoted(csv, p, field, &line) : split_plain(delimiter, p, field);
         if (!p) {
             *incomplete = true;
             return csv->last ? reject(csv, quote_line, "the quote opened here is never closed")
                              : BLV_OK;
         }
-        if (*p == ' ' && csv->delimiter == ' ') { /* one or many of them are alike */
+        if (*p == ' ' && delimiter == ' ') { /* one or many of them are alike */
             p += strspn(p, " ");
             p += *p == '\r' && p[1] == '\n';
             p -= *p != '\n';
         }
         if (*p == '\n')
             break;
-        if (*p != csv->delimiter)
+        if (*p != delimiter)
             return reject(csv, line,
                           "expected a delimiter or the line's end after a closing quote");
     }
+    csv->fields = csv->room.items;
+    csv->count = count;
     csv->cursor = p + 1;
     csv->next_line = line + 1;
     return BLV_OK;
@@ -199,7 +223,7 @@ blv_error blv_csv_next(blv_csv *csv) {
                 return BLV_OK;
         }
     } while (csv->count == 0 || (csv->count == 1 && csv->fields[0].length == 0));
-    for (size_t i = 0; i < csv->count; i++)
+    for (size_t i = 0; csv->doubled && i < csv->count; i++)
         if (csv->fields[i].doubled)
             make_quotes_single(&csv->fields[i]);
     return BLV_OK;

@@ -10,6 +10,8 @@ typedef struct blv_csv_field {
     size_t length;
     bool doubled; /* inside only: quotes still to be made single */
     bool quoted;  /* it was in quotes */
+    bool number;  /* it is `value`; false: it was not looked at, or is none */
+    double value;
 } blv_csv_field;
 
 typedef struct blv_csv {
@@ -24,8 +26,9 @@ typedef struct blv_csv {
     /* the record that was taken last, valid until the next is */
     blv_csv_field *fields;
     size_t count;
-    size_t line; /* where it begins, from 1 */
-    char *start; /* ... in the text, where it ends at the cursor; of ARFF, NULL: there is none */
+    bool doubled; /* inside only: one of them is */
+    size_t line;  /* where it begins, from 1 */
+    char *start;  /* ... in the text, where it ends at the cursor; of ARFF, NULL: there is none */
     struct blv_arff *arff; /* the header of an ARFF file; NULL: CSV */
 } blv_csv;
 

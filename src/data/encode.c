@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOTES_MAX = 20, DISCARDED_ROWS = 1 << 14 };
+enum { NOTES_MAX = 20, DISCARDED_ROWS = 1 << 11 };
 
 void blv_table_free_columns(blv_table *table) {
     for (size_t j = 0; table->column && j < table->count; j++) {
@@ -301,8 +301,12 @@ static size_t encode_row(const blv_table *t, size_t i, uint32_t *feature, double
     return n;
 }
 
-/* Rows that were encoded are not needed again: a large table is not held twice. */
-static void discard_rows(const blv_table *t, size_t first, size_t end) {
+/* Rows that were encoded are not needed again: the table is not held twice. Now and then, before
+ * row `end`; from somewhat further back, for the page where one time ends and the next begins. */
+static void discard_rows(const blv_table *t, size_t end) {
+    if (end % DISCARDED_ROWS != 0)
+        return;
+    const size_t first = end > 2 * DISCARDED_ROWS ? end - 2 * DISCARDED_ROWS : 0;
     const size_t row = t->number_columns * sizeof(double);
     char *numbers = t->numbers.items;
     if (numbers)
@@ -323,8 +327,7 @@ static blv_error put_dense(const blv_table *t, size_t features, uint32_t *featur
         const size_t stored = encode_row(t, i, feature, value);
         for (size_t e = 0; e < stored; e++)
             dense[i * features + feature[e]] = value[e];
-        if ((i + 1) % DISCARDED_ROWS == 0)
-            discard_rows(t, i + 1 - DISCARDED_ROWS, i + 1);
+        discard_rows(t, i + 1);
     }
     return blv_need_memory(blv_dataset_put(t->r->dataset, BLV_PART_DENSE, dense), t->r->why);
 }
@@ -340,8 +343,7 @@ static blv_error put_sparse(const blv_table *t, size_t stored, uint32_t *feature
         memcpy(column + start[i], feature, n * sizeof *column);
         memcpy(values + start[i], value, n * sizeof *value);
         start[i + 1] = start[i] + n;
-        if ((i + 1) % DISCARDED_ROWS == 0)
-            discard_rows(t, i + 1 - DISCARDED_ROWS, i + 1);
+        discard_rows(t, i + 1);
     }
     return blv_need_memory(blv_dataset_put_sparse(t->r->dataset, start, column, values), t->r->why);
 }
@@ -366,7 +368,7 @@ blv_error blv_table_encode(blv_table *table) {
                            features);
     if (t->named || !plain)
         BLV_CHECK(blv_need_memory(put_names(t, features), t->r->why));
-    if (plain) {
+    if (plain && layout != BLV_LAYOUT_SPARSE) {
         void *dense = blv_list_take(&t->numbers, sizeof(double));
         return blv_need_memory(blv_dataset_put(t->r->dataset, BLV_PART_DENSE, dense), t->r->why);
     }

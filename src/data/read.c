@@ -88,7 +88,8 @@ static blv_error read_set(blv_reading *r, blv_dataset **dataset) {
     BLV_CHECK(blv_input_open(&r->input, r->path, r->why));
     r->dataset = blv_dataset_new();
     if (r->dataset) {
-        r->dataset->limit = (blv_memory_limit){r->options.max_memory, blv_input_size(r->input)};
+        r->dataset->limit = (blv_memory_limit){.most = r->options.max_memory,
+                                               .file_bytes = blv_input_size(r->input)};
         blv_input_limit(r->input, &r->dataset->limit);
     }
     blv_error error = r->dataset ? read_input(r) : blv_explain_memory(r->why);

@@ -53,6 +53,10 @@ static bool comma_number(const blv_csv_field *field, double *value) {
 static bool field_number(const csv_file *f, const blv_csv_field *field, double *value) {
     if (f->decimal_comma)
         return comma_number(field, value);
+    if (field->number) {
+        *value = field->value;
+        return true;
+    }
     return field->length > 0 && blv_decimal(field->text, value) == field->text + field->length &&
            isfinite(*value);
 }

@@ -217,6 +217,8 @@ static blv_error add_labels(blv_reading *r, blv_input *input, const char *shown)
 blv_error blv_read_label_file(blv_reading *r, const char *path) {
     blv_input *input;
     BLV_CHECK(blv_input_open(&input, path, r->why));
+    blv_input_limit(input, &(blv_memory_limit){.most = r->options.max_memory,
+                                               .file_bytes = blv_input_size(input)});
     blv_error error = add_labels(r, input, blv_shown_path(path));
     blv_input_close(input);
     return error;

@@ -18,12 +18,15 @@
 blv_error blv_npz_open_input(blv_npz **npz, unsigned char **held, blv_input *input,
                              blv_message *why) {
     size_t size = 0;
+    const bool file = blv_input_is_file(input);
     *npz = NULL;
     *held = NULL;
-    if (blv_input_is_file(input))
-        return blv_npz_open(npz, blv_input_path(input), why);
-    BLV_CHECK(blv_input_read_all(input, held, &size, why));
-    return blv_npz_open_memory(npz, *held, size, blv_input_path(input), why);
+    if (!file)
+        BLV_CHECK(blv_input_read_all(input, held, &size, why));
+    BLV_CHECK(file ? blv_npz_open(npz, blv_input_path(input), why)
+                   : blv_npz_open_memory(npz, *held, size, blv_input_path(input), why));
+    (*npz)->limit = *blv_input_limited(input);
+    return BLV_OK;
 }
 
 /* ---- Names ---- */

@@ -18,7 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { LARGE_PACKED = 1 << 18, TEXT_SIZE = 1 << 20, LIKELY_PER_BYTE = 16 };
+enum { LARGE_PACKED = 1 << 18, TEXT_SIZE = 1 << 16, LIKELY_PER_BYTE = 16 };
 
 struct blv_input {
     int fd;
@@ -39,8 +39,6 @@ struct blv_input {
     size_t capacity, begin, end;
     uint64_t before; /* bytes of the content before the buffer */
 
-    uint64_t made;    /* of the content */
-    uint64_t checked; /* of them were allowed */
     blv_memory_limit limit;
 };
 
@@ -50,6 +48,11 @@ uint64_t blv_input_size(const blv_input *input) {
 
 void blv_input_limit(blv_input *input, const blv_memory_limit *limit) {
     input->limit = *limit;
+    blv_unpack_limit(input->unpack, limit);
+}
+
+const blv_memory_limit *blv_input_limited(const blv_input *input) {
+    return &input->limit;
 }
 
 const char *blv_input_path(const blv_input *input) {
@@ -137,15 +140,6 @@ static blv_error unpack(blv_input *input, void *out, size_t n, size_t *got, blv_
                         : blv_unpack_make(input->unpack, out, n, got, why);
 }
 
-/* Now and then, as it grows. */
-static blv_error expect_allowed(blv_input *input, blv_message *why) {
-    if (!input->unpack || input->made <= input->checked)
-        return BLV_OK;
-    input->checked = input->made + (input->made >> 3);
-    return blv_expect_memory(&input->limit, input->made, 1, blv_shown_path(input->path),
-                             "what is packed in it", why);
-}
-
 /* Content past what is in the buffer. *got < n: the end. */
 static blv_error make(blv_input *input, void *out, size_t n, size_t *got, blv_message *why) {
     *got = 0;
@@ -155,8 +149,7 @@ static blv_error make(blv_input *input, void *out, size_t n, size_t *got, blv_me
         input->unpack ? unpack(input, out, n, got, why) : read_file(input, out, n, got, why);
     if (*got < n)
         input->ended = true;
-    input->made += *got;
-    return error ? error : expect_allowed(input, why);
+    return error;
 }
 
 /* ---- Opening and closing ---- */
@@ -171,6 +164,7 @@ static blv_error start(blv_input *input, blv_message *why) {
     if (!input->packing)
         return BLV_OK;
     input->unpack = blv_unpack_open(input->packing, read_file, input, input->path);
+    blv_unpack_limit(input->unpack, &input->limit);
     return input->unpack ? BLV_OK : blv_explain_memory(why);
 }
 
@@ -184,6 +178,7 @@ blv_error blv_input_open(blv_input **input, const char *path, blv_message *why) 
     blv_error error = opened->path ? BLV_OK : blv_explain_memory(why);
     if (!error)
         error = blv_open_input(path, &opened->fd, &opened->size, &opened->copied, why);
+    opened->limit.file_bytes = opened->size;
     if (!error)
         error = start(opened, why);
     if (error)

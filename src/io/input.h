@@ -21,8 +21,10 @@ bool blv_input_is_packed(const blv_input *input);
 bool blv_input_is_file(const blv_input *input);
 /* Bytes of the file itself. */
 uint64_t blv_input_size(const blv_input *input);
-/* What is packed may not unpack to more than this; without it half of the memory that is free. */
+/* What is packed may not unpack to more than this; without it half of the memory that is free, and
+ * 1000 times the file. Before anything is taken. */
 void blv_input_limit(blv_input *input, const blv_memory_limit *limit);
+const blv_memory_limit *blv_input_limited(const blv_input *input);
 /* Bytes of the content that no file of this size can exceed; exact for a plain file. */
 uint64_t blv_input_most(const blv_input *input);
 /* Bytes of the content that are nothing unusual for a file of this size; exact for a plain file. */

@@ -287,6 +287,7 @@ static blv_error open_content(blv_npz **npz, const char *path, const unsigned ch
     bool copied;
     if (!error && !memory)
         error = blv_open_input(path, &opened->fd, &opened->size, &copied, why);
+    opened->limit.file_bytes = opened->size;
     if (!error)
         error = load(opened, why);
     if (error)

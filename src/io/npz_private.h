@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/memory_limit.h"
 #include "base/message.h"
 #include "bilevel/npz.h"
 
@@ -113,6 +114,7 @@ struct blv_npz {
     const unsigned char *memory; /* the content, where it is not in a file; then fd is -1 */
     char *path;
     uint64_t size;
+    blv_memory_limit limit;        /* of what an array may take */
     bool is_npy;                   /* one bare array, no archive around it */
     uint64_t directory_at;         /* entries end before it */
     unsigned char *directory;      /* holds the names */

@@ -151,7 +151,7 @@ static void fortran_to_c(const blv_npy_header *h, const double *src, double *dst
 /* An archive of a few bytes may hold arrays of any size. */
 static blv_error expect_memory(const blv_npz_stream *s, uint64_t count, uint64_t size,
                                blv_message *why) {
-    return blv_expect_memory(&(blv_memory_limit){0}, count, size, blv_shown_path(s->npz->path),
+    return blv_expect_memory(&s->npz->limit, count, size, blv_shown_path(s->npz->path),
                              s->entry->name, why);
 }
 

@@ -11,7 +11,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-enum { PACKED_SIZE = 1 << 18 };
+enum { PACKED_SIZE = 1 << 18, MADE_AT_ONCE = 1 << 24, LIKELY_PER_BYTE = 16 };
 
 struct blv_unpack {
     blv_packing packing;
@@ -19,6 +19,9 @@ struct blv_unpack {
     void *context;
     const char *path;
     uint64_t taken; /* packed bytes that were read */
+    uint64_t made;  /* from them */
+    uint64_t checked;
+    blv_memory_limit limit;
     z_stream z;
     bool between; /* no member is open */
     bool done;    /* nor will one be */
@@ -77,12 +80,33 @@ void blv_unpack_close(blv_unpack *unpack) {
     free(unpack);
 }
 
+void blv_unpack_limit(blv_unpack *unpack, const blv_memory_limit *limit) {
+    if (unpack)
+        unpack->limit = *limit;
+}
+
+/* Packed bytes that were used. */
+static uint64_t used(const blv_unpack *u) {
+    return u->taken - (u->packing == BLV_PACKING_GZIP ? u->z.avail_in : u->rest.size - u->rest.pos);
+}
+
 static blv_error reject(const blv_unpack *u, blv_message *why, const char *problem,
                         const char *reason) {
-    const size_t unused =
-        u->packing == BLV_PACKING_GZIP ? u->z.avail_in : u->rest.size - u->rest.pos;
     return blv_explain(why, BLV_E_FORMAT, "%s: byte %" PRIu64 ": %s%.60s", blv_shown_path(u->path),
-                       u->taken - unused, problem, reason);
+                       used(u), problem, reason);
+}
+
+/* Now and then, as it grows. Once a file has become more than files do, the part that was used
+ * counts, so that one that is all alike is not unpacked to its end first. */
+static blv_error expect_allowed(blv_unpack *u, blv_message *why) {
+    blv_memory_limit limit = u->limit;
+    if (u->made <= u->checked)
+        return BLV_OK;
+    u->checked = u->made + (u->made >> 3);
+    if (u->made / LIKELY_PER_BYTE > limit.file_bytes)
+        limit = (blv_memory_limit){.most = limit.most, .file_bytes = used(u), .so_far = true};
+    return blv_expect_memory(&limit, u->made, 1, blv_shown_path(u->path), "what is packed in it",
+                             why);
 }
 
 static blv_error refill(blv_unpack *u, size_t *got, blv_message *why) {
@@ -179,9 +203,20 @@ static blv_error make_zstd(blv_unpack *u, void *out, size_t n, size_t *got, blv_
 
 blv_error blv_unpack_make(void *unpack, void *out, size_t n, size_t *got, blv_message *why) {
     blv_unpack *u = unpack;
+    blv_error error = BLV_OK;
     *got = 0;
-    return u->packing == BLV_PACKING_GZIP ? make_gzip(u, out, n, got, why)
-                                          : make_zstd(u, out, n, got, why);
+    while (!error && *got < n && !u->done) {
+        const size_t room = n - *got < MADE_AT_ONCE ? n - *got : MADE_AT_ONCE;
+        size_t made = 0;
+        unsigned char *to = (unsigned char *)out + *got;
+        error = u->packing == BLV_PACKING_GZIP ? make_gzip(u, to, room, &made, why)
+                                               : make_zstd(u, to, room, &made, why);
+        *got += made;
+        u->made += made;
+        if (!error)
+            error = expect_allowed(u, why);
+    }
+    return error;
 }
 
 /* ---- In memory ---- */
@@ -209,6 +244,7 @@ blv_error blv_unpack_all(const unsigned char *bytes, size_t size, const char *pa
     *count = 0;
     blv_unpack *u = blv_unpack_open(blv_packing_of(bytes, size), read_memory, &packed, path);
     blv_error error = u ? BLV_OK : blv_explain_memory(why);
+    blv_unpack_limit(u, &(blv_memory_limit){.file_bytes = size});
     while (!error && *count == capacity) {
         capacity = capacity ? 2 * capacity : PACKED_SIZE;
         unsigned char *more = realloc(*content, capacity);

@@ -1,6 +1,7 @@
 /* Compressed bytes, gzip or zstd, unpacked front to back. */
 #pragma once
 
+#include "base/memory_limit.h"
 #include "io/read_ahead.h"
 
 #include <stdbool.h>
@@ -21,6 +22,8 @@ typedef struct blv_unpack blv_unpack;
 blv_unpack *blv_unpack_open(blv_packing packing, blv_make_fn *read, void *context,
                             const char *path);
 void blv_unpack_close(blv_unpack *unpack); /* NULL is allowed */
+/* What may become of the file, whose size is in the limit. Before anything is made. */
+void blv_unpack_limit(blv_unpack *unpack, const blv_memory_limit *limit); /* NULL is allowed */
 /* A blv_make_fn. */
 blv_error blv_unpack_make(void *unpack, void *out, size_t n, size_t *got, blv_message *why);
 /* All of a packed file in memory; *content is from malloc. */

@@ -73,4 +73,23 @@ if command -v zstd >/dev/null; then
     little "would take" data info zeros.csv.zst
 fi
 
+# All alike: seen from the part that was read, before the file has become 1000 times its size
+head -c 10000000 /dev/zero | gzip -9 >member.gz
+i=0
+while [ $i -lt 100 ]; do
+    cat member.gz
+    i=$((i + 1))
+done >alike.gz # 1 GB in 1 MB
+words="KiB of it that were read"
+for command in "data info" "data stats" clean "data convert"; do
+    # shellcheck disable=SC2086
+    little "$words" $command alike.gz $([ "$command" = "data convert" ] && echo out.npz)
+done
+echo "1,2,a
+3,4,b" >two.csv
+little "$words" data info two.csv --columns alike.gz
+little "more than the limit of 200.0 MiB" data info alike.gz --max-memory 200M
+awk 'BEGIN { for (i = 0; i < 100000; i++) print "0:number,1:number" }' >list
+refused "at most 1 MiB" data info two.csv --columns list
+
 finish

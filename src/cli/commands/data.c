@@ -118,15 +118,18 @@ static json_t *describe_set(const char *path, const blv_dataset *dataset) {
 
 /* ---- Statistics ---- */
 
-/* One value more, by the update of Welford: the mean moves, the squares stay about the mean. */
 static void add_value(column *c, double value) {
     c->stored++;
+    c->low = c->stored == 1 || value < c->low ? value : c->low;
+    c->high = c->stored == 1 || value > c->high ? value : c->high;
+    c->non_zero += value != 0.0;
+}
+
+/* The same value to its mean, by the update of Welford: the squares stay about the mean. */
+static void move_mean(column *c, double value) {
     double from_old = value - c->mean;
     c->mean += from_old / (double)c->stored;
     c->square += from_old * (value - c->mean);
-    c->low = c->stored == 1 ? value : fmin(c->low, value);
-    c->high = c->stored == 1 ? value : fmax(c->high, value);
-    c->non_zero += value != 0.0;
 }
 
 /* The zeros that a sparse set does not store, all at once. */
@@ -141,7 +144,7 @@ static void add_zeros(column *c, size_t zeros) {
     c->stored += zeros;
 }
 
-static void compute(request *r) {
+static void compute(request *r, bool means) {
     const blv_dataset_view *v = r->view;
     cli_expect(blv_dataset_expect_memory(r->set, v->columns, sizeof *r->columns, r->in,
                                          "statistics of its columns", &cli_why));
@@ -152,8 +155,13 @@ static void compute(request *r) {
     r->high = r->target_high = -INFINITY;
     for (size_t i = 0; i < v->rows; i++) {
         size_t start, count = cli_row_values(v, i, &start);
-        for (size_t k = start; k < start + count; k++)
-            add_value(&r->columns[v->dense ? k - start : v->column[k]], cli_dataset_value(v, k));
+        for (size_t k = start; k < start + count; k++) {
+            column *c = &r->columns[v->dense ? k - start : v->column[k]];
+            const double value = cli_dataset_value(v, k);
+            add_value(c, value);
+            if (means)
+                move_mean(c, value);
+        }
         if (v->label)
             r->class_rows[v->label[i]]++;
         r->target_low = fmin(r->target_low, v->target ? v->target[i] : NAN);
@@ -258,7 +266,7 @@ static json_t *describe_info(const request *r) {
 static int info(void *asked) {
     const request *r = asked;
     read_set(asked);
-    compute(asked);
+    compute(asked, false);
     if (r->json)
         cli_json_print(describe_info(r));
     else
@@ -304,7 +312,7 @@ static json_t *describe_stats(const request *r) {
 static int stats(void *asked) {
     const request *r = asked;
     read_set(asked);
-    compute(asked);
+    compute(asked, true);
     if (r->json)
         cli_json_print(describe_stats(r));
     else
