@@ -317,58 +317,6 @@ static void measure_launches() {
            1e6 * times[0], 1e6 * times[1], 1e6 * times[2]);
 }
 
-/* As much as a step's launch carries along, and a step's chain of dependent reads. */
-struct step_like {
-    double number[512];
-};
-
-static __global__ void __launch_bounds__(512) work_like_step(const __grid_constant__ step_like p,
-                                                              double *numbers) {
-    for (int turn = 0; turn < 8; turn++) {
-        const double next = numbers[(threadIdx.x + 32 * turn) % 512] + p.number[threadIdx.x];
-        __syncthreads();
-        numbers[threadIdx.x] = 0.5 * next;
-        __syncthreads();
-    }
-}
-
-/* The same kernels one after the other, launched and as a graph that is replayed. A graph has its
- * batches and steps fixed, or they have to be set in each node before each replay. */
-static void compare_with_graph() {
-    constexpr int STEPS = 128;
-    step_like p = {};
-    double *numbers = randoms<double>(512, 1.0f, 9);
-    const auto steps = [&] {
-        for (int i = 0; i < STEPS; i++)
-            work_like_step<<<1, 512, 0, stream>>>(p, numbers);
-    };
-    cudaGraph_t graph;
-    cudaGraphExec_t replay;
-    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    steps();
-    check(cudaStreamEndCapture(stream, &graph));
-    check(cudaGraphInstantiate(&replay, graph, 0));
-    std::vector<cudaGraphNode_t> nodes(STEPS);
-    size_t count = STEPS;
-    check(cudaGraphGetNodes(graph, nodes.data(), &count));
-    cudaKernelNodeParams node = {};
-    check(cudaGraphKernelNodeGetParams(nodes[0], &node));
-    const auto set_and_replay = [&] {
-        for (size_t i = 0; i < count; i++)
-            check(cudaGraphExecKernelNodeSetParams(replay, nodes[i], &node));
-        check(cudaGraphLaunch(replay, stream));
-    };
-    const double launched = seconds_of(steps) / STEPS;
-    const double replayed = seconds_of([&] { check(cudaGraphLaunch(replay, stream)); }) / STEPS;
-    const double set = seconds_of(set_and_replay) / STEPS;
-    printf("  a step-like kernel: %.2f us launched, %.2f us in a graph of %d, %.2f us with its "
-           "parameters set before each replay\n",
-           1e6 * launched, 1e6 * replayed, STEPS, 1e6 * set);
-    check(cudaGraphExecDestroy(replay));
-    check(cudaGraphDestroy(graph));
-    check(cudaFree(numbers));
-}
-
 static void measure_steps() {
     static const char *const few[] = {"rows", "99980", "columns", "22", nullptr};
     static const char *const more[] = {"rows", "200000", "columns", "54", nullptr};
@@ -379,7 +327,6 @@ static void measure_steps() {
         time_steps("synthetic-logistic", more, "100,000 x 54", precision, BLV_MEMORY_CUDA);
     }
     time_steps("synthetic-logistic", more, "100,000 x 54", BLV_F32, BLV_MEMORY_HOST);
-    compare_with_graph();
 }
 
 /* ---- Hyper-cleaning of many rows ---- */

@@ -273,20 +273,14 @@ __device__ inline int run_late(const late_end &e, int first, bool early, double 
     return end;
 }
 
-/* A thread's number, as the launch finds it. */
-__device__ inline double late_before(const late_end &e) {
-    return e.numbers && threadIdx.x < BLV_LATER_NUMBERS ? __ldcg(&e.numbers->value[threadIdx.x])
-                                                        : 0.0;
-}
-
 /* By the first warp of the block that has all sums of the pairs, in the memory of its block. */
-__device__ inline void end_late(const late_end &e, int pairs, const double *sum, double before) {
+__device__ inline void end_late(const late_end &e, int pairs, const double *sum) {
     __shared__ double value[BLV_LATER_NUMBERS];
     const int lane = int(threadIdx.x);
     if (lane >= 32)
         return;
     if (lane < BLV_LATER_NUMBERS)
-        value[lane] = before;
+        value[lane] = __ldcg(&e.numbers->value[lane]);
     __syncwarp();
     int first = run_late(e, 0, true, value);
     if (lane < pairs) {
@@ -305,7 +299,6 @@ static_assert(BLV_LATER_NUMBERS <= 32 && BLV_LATER_PAIRS <= 32, "one warp has th
 
 /* Operations, tasks, pairs. */
 template <class F> __device__ inline void run_block_program(const block_program &p, F run_task) {
-    const double before = late_before(p.late); /* on its way meanwhile */
     run_in_block(p.list.op, p.list.ops, run_task);
     if (p.late.numbers) {
         __shared__ double sums[FEW_PAIRS];
@@ -315,7 +308,7 @@ template <class F> __device__ inline void run_block_program(const block_program 
                 sums[k] = sum;
         }
         __syncthreads();
-        end_late(p.late, p.list.pairs, sums, before);
+        end_late(p.late, p.list.pairs, sums);
         return;
     }
     if (p.list.pairs == 0)

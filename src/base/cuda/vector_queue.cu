@@ -36,7 +36,7 @@ __device__ static void sum_long(const vector_pair &p, double *of_warp) {
 __device__ static void hand_over(int pairs, const double *sums, const late_end &late, answer *to,
                                  unsigned long long number) {
     if (late.numbers) {
-        end_late(late, pairs, sums, late_before(late));
+        end_late(late, pairs, sums);
         return;
     }
     for (int k = static_cast<int>(threadIdx.x); k < pairs; k += THREADS)
