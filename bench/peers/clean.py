@@ -194,12 +194,16 @@ def theirs(x, given, trusted_x, trusted_y):
             for name, p in answers.items()}
 
 
-def truth(x, y, rows, given):
-    """Scores that know the true labels of all other rows, and the noise."""
+def true_chances(x, y):
+    """The classes of all rows of a set by models that know the true labels of the others."""
     linear = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
-    p = sum(cross_val_predict(model, x, y, cv=5, method="predict_proba")[rows]
-            for model in (linear, RandomForestClassifier(100, random_state=0))) / 2
-    noise = numpy.array([[numpy.mean(given[y[rows] == k] == l) for l in range(p.shape[1])]
+    return sum(cross_val_predict(model, x, y, cv=5, method="predict_proba")
+               for model in (linear, RandomForestClassifier(100, random_state=0))) / 2
+
+
+def truth(p, y, given):
+    """Scores by these, and by the noise that there is."""
+    noise = numpy.array([[numpy.mean(given[y == k] == l) for l in range(p.shape[1])]
                          for k in range(p.shape[1])])
     chance = p * noise[:, given].T
     score = chance[numpy.arange(len(given)), given] / chance.sum(1)
@@ -215,11 +219,11 @@ def figures(score, flagged, given, wrong):
             float(emptied))
 
 
-def figures_of_peers(known, key, x, y, rows, given, own):
+def figures_of_peers(known, key, x, y, given, own, chances):
     if key not in known:
-        answers = theirs(x[rows], given, *own)
-        answers["the truth"] = truth(x, y, rows, given)
-        known[key] = {who: figures(score, flagged, given, given != y[rows])
+        answers = theirs(x, given, *own)
+        answers["the truth"] = truth(chances, y, given)
+        known[key] = {who: figures(score, flagged, given, given != y)
                       for who, (score, flagged) in answers.items()}
     return known[key]
 
@@ -250,6 +254,7 @@ def run(arguments, group, known, results):
         if arguments.only and name not in arguments.only.split(","):
             continue
         x, y = load()
+        chances = true_chances(x, y)
         for seed in range(arguments.seeds):
             rows, trusted = split(x, y, arguments.rows, seed)
             for kind in KINDS:
@@ -260,7 +265,8 @@ def run(arguments, group, known, results):
                     for checked in (False, True):
                         own = (x[trusted], y[trusted]) if checked else (None, None)
                         key = f"{name} {arguments.rows} {seed} {kind} {rate} {checked}"
-                        all_figures = dict(figures_of_peers(known, key, x, y, rows, given, own))
+                        all_figures = dict(figures_of_peers(known, key, x[rows], y[rows], given, own,
+                                                           chances[rows]))
                         if arguments.bilevel != "-":
                             all_figures["bilevel clean"] = figures(
                                 *ours(arguments.bilevel, x[rows], given, *own), given, given != y[rows])

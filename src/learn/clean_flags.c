@@ -32,9 +32,23 @@ static int by_suspicion(const void *left, const void *right) {
 
 /* ---- Which ---- */
 
+/* The noise of the result is what the estimate says. */
+static blv_error estimate(blv_cleaning *c, bool *surely) {
+    blv_clean_result *r = &c->result;
+    const size_t K = r->classes;
+    blv_wrong_share found;
+    double *S = malloc(K * K * sizeof *S);
+    blv_error error = S ? blv_clean_share(c, &found, S) : blv_explain_memory(c->why);
+    if (error == BLV_OK)
+        *surely = found.surely;
+    for (size_t i = 0; error == BLV_OK && !c->options.probabilities && i < K * K; i++)
+        r->noise[i] = i % (K + 1) == 0 ? 1.0 - found.share : found.share * S[i];
+    free(S);
+    return error;
+}
+
 static blv_error rank_rows(blv_cleaning *c) {
     blv_clean_result *r = &c->result;
-    BLV_CHECK(blv_clean_share(c, &c->surely_wrong));
     ranked *order = malloc((r->rows + 1) * sizeof *order);
     if (!order)
         return blv_explain_memory(c->why);
@@ -51,7 +65,7 @@ static blv_error rank_rows(blv_cleaning *c) {
 
 /* Whether one more row may be suspect, that has the probability p. expected: how many of the
  * suspects so far have right labels. */
-static bool goes_on(const blv_cleaning *c, double p, double expected) {
+static bool goes_on(const blv_cleaning *c, bool surely, double p, double expected) {
     const blv_clean_options *o = &c->options;
     const double rows = (double)c->result.rows, next = (double)c->result.suspects + 1.0;
     if (o->threshold > 0.0)
@@ -61,17 +75,17 @@ static bool goes_on(const blv_cleaning *c, double p, double expected) {
     if (o->false_alarms > 0.0)
         return expected + p <= o->false_alarms * next;
     return next <= round(c->result.estimated_wrong * rows) &&
-           (c->surely_wrong || next == 1.0 || p < most_right);
+           (surely || next == 1.0 || p < most_right);
 }
 
-static void flag(blv_cleaning *c, size_t *left) {
+static void flag(blv_cleaning *c, bool surely, size_t *left) {
     blv_clean_result *r = &c->result;
     const int32_t *label = blv_dataset_view_of(c->sets.train)->label;
     double expected = 0.0;
     for (size_t i = 0; i < r->rows; i++) {
         const size_t row = r->order[i];
         const double p = r->label_probability[row];
-        if (!goes_on(c, p, expected))
+        if (!goes_on(c, surely, p, expected))
             break;
         if (r->believed[row] == label[row])
             continue;
@@ -167,12 +181,12 @@ static blv_error find_all_against(const blv_cleaning *c) {
 
 /* ---- All of it ---- */
 
-static void caution(blv_cleaning *c) {
+static void caution(blv_cleaning *c, bool surely) {
     if (!c->given->val)
         blv_clean_caution(c,
                           "no rows whose labels are known to be right (--val): wrong labels that "
                           "follow a rule may pass for right ones");
-    if (!c->surely_wrong && c->result.suspects > 0)
+    if (!surely && c->result.suspects > 0)
         blv_clean_caution(c, "all labels may be right: where classes overlap, right labels look "
                              "wrong too");
     if (c->result.spared > 0)
@@ -184,6 +198,8 @@ static void caution(blv_cleaning *c) {
 
 blv_error blv_clean_flag(blv_cleaning *c) {
     const blv_dataset_view *train = blv_dataset_view_of(c->sets.train);
+    bool surely;
+    BLV_CHECK(estimate(c, &surely));
     BLV_CHECK(rank_rows(c));
     size_t *left = calloc(train->classes + 1, sizeof *left);
     if (!left)
@@ -194,9 +210,9 @@ blv_error blv_clean_flag(blv_cleaning *c) {
         const size_t kept = (size_t)ceil(kept_share * (double)left[k]);
         left[k] = left[k] < ROWS_TO_JUDGE ? 0 : left[k] - (kept > LEAST_KEPT ? kept : LEAST_KEPT);
     }
-    flag(c, left);
+    flag(c, surely, left);
     free(left);
     BLV_CHECK(find_all_against(c));
-    caution(c);
+    caution(c, surely);
     return put_suspects_first(c);
 }

@@ -182,7 +182,7 @@ static size_t choose_share(const share_fit *f, double most) {
 
 /* ---- What follows for each row ---- */
 
-static void take_share(share_fit *f, blv_cleaning *c, size_t at) {
+static double take_share(share_fit *f, blv_cleaning *c, size_t at) {
     blv_clean_result *r = &c->result;
     const size_t K = f->classes;
     /* less than half a wrong label: what is suspicious is still ranked */
@@ -195,8 +195,7 @@ static void take_share(share_fit *f, blv_cleaning *c, size_t at) {
         wrong += 1.0 - r->label_probability[i];
     }
     r->estimated_wrong = wrong / (double)r->rows;
-    for (size_t i = 0; !c->options.probabilities && i < K * K; i++)
-        r->noise[i] = i % (K + 1) == 0 ? 1.0 - share : share * f->S[i];
+    return share;
 }
 
 static void fit_all(share_fit *f) {
@@ -207,28 +206,26 @@ static void fit_all(share_fit *f) {
         fit_share(f, s, &t);
 }
 
-blv_error blv_clean_share(blv_cleaning *c, bool *surely) {
+blv_error blv_clean_share(blv_cleaning *c, blv_wrong_share *found, double *S) {
     const size_t K = c->result.classes;
     share_fit f = {.cleaning = c,
                    .classes = K,
                    .apart = 1 + c->result.rows / MOST_ROWS + c->result.rows * K / MOST_NUMBERS,
-                   .label = blv_dataset_view_of(c->sets.train)->label};
+                   .label = blv_dataset_view_of(c->sets.train)->label,
+                   .S = S};
     f.rows = (c->result.rows + f.apart - 1) / f.apart;
-    f.S = blv_arena_alloc(&f.arena, K * K, sizeof *f.S);
     f.chances = blv_arena_alloc(&f.arena, 2 * SHARPNESSES * f.rows, sizeof *f.chances);
     double *joint = blv_arena_alloc(&f.arena, K * K, sizeof *joint);
-    if (!f.arena.failed && count_confident(&f, joint)) {
-        const double most = take_joint(&f, joint);
+    const bool room = !f.arena.failed && count_confident(&f, joint);
+    if (room) {
+        *found = (blv_wrong_share){.apart = take_joint(&f, joint), .likelihood = -INFINITY};
         fit_all(&f);
-        const size_t at = choose_share(&f, most);
-        take_share(&f, c, at);
-        double best = f.fit[0];
-        for (size_t s = 1; s < SHARES; s++)
-            best = fmax(best, f.fit[s]);
-        *surely = f.fit[0] < best - clearly_likelier;
-        blv_arena_free(&f.arena);
-        return BLV_OK;
+        const size_t at = choose_share(&f, found->apart);
+        found->share = take_share(&f, c, at);
+        for (size_t s = 0; s < SHARES; s++)
+            found->likelihood = fmax(found->likelihood, f.fit[s]);
+        found->surely = f.fit[0] < found->likelihood - clearly_likelier;
     }
     blv_arena_free(&f.arena);
-    return blv_explain_memory(c->why);
+    return room ? BLV_OK : blv_explain_memory(c->why);
 }
