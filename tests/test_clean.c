@@ -420,6 +420,67 @@ static void test_overlap(void **state) {
     blv_dataset_release(val);
 }
 
+/* Two classes that overlap (the best model errs in 16% of the rows), judged by the probabilities
+ * that they were drawn from; every wrong_each-th label is wrong (0: none). */
+enum { OVERLAP_ROWS = 3000 };
+
+static blv_clean_result *clean_overlap(size_t wrong_each, bool *wrong) {
+    static double x[OVERLAP_ROWS], p[2 * OVERLAP_ROWS];
+    static int32_t label[OVERLAP_ROWS];
+    uint64_t seed = 5;
+    for (size_t i = 0; i < OVERLAP_ROWS; i++) {
+        x[i] = (i % 2 ? 1.0 : -1.0) + task_noise(&seed);
+        p[2 * i + 1] = 1.0 / (1.0 + exp(-2.0 * x[i]));
+        p[2 * i] = 1.0 - p[2 * i + 1];
+        wrong[i] = wrong_each > 0 && i % wrong_each == 1;
+        label[i] = (int32_t)(i % 2) != (int32_t)wrong[i];
+    }
+    const blv_dataset_view view = {.size = sizeof view,
+                                   .rows = OVERLAP_ROWS,
+                                   .columns = 1,
+                                   .dense = x,
+                                   .stride = 1,
+                                   .classes = 2,
+                                   .label = label};
+    blv_dataset *set = NULL;
+    blv_task_sets *sets = NULL;
+    assert_int_equal(blv_dataset_create(&set, &view, NULL, NULL), BLV_OK);
+    assert_int_equal(blv_task_sets_create(&sets, set, NULL, NULL, BLV_TASK_SCALE_AUTO, NULL),
+                     BLV_OK);
+    const blv_clean_options options = {.size = sizeof options, .probabilities = p};
+    blv_clean_result *r = clean(sets, &options, NULL);
+    blv_task_sets_destroy(sets);
+    blv_dataset_release(set);
+    return r;
+}
+
+/* Right labels of classes that overlap are not taken for wrong ones, and wrong ones are still seen:
+ * among labels that are right with a probability near p, about p are. */
+static void test_share(void **state) {
+    (void)state;
+    enum { BINS = 4 };
+    static bool wrong[OVERLAP_ROWS];
+    blv_clean_result *r = clean_overlap(0, wrong);
+    assert_true(r->estimated_wrong < 0.03 && r->suspects < OVERLAP_ROWS * 3 / 100);
+    blv_clean_result_destroy(r);
+    for (size_t each = 3; each <= 9; each += 3) {
+        double expected[BINS] = {0}, right[BINS] = {0}, rows[BINS] = {0};
+        r = clean_overlap(each, wrong);
+        assert_true(fabs(r->estimated_wrong - 1.0 / (double)each) < 0.05);
+        assert_true(r->suspects > OVERLAP_ROWS / (2 * each) &&
+                    r->suspects <= (size_t)round(r->estimated_wrong * OVERLAP_ROWS));
+        for (size_t i = 0; i < OVERLAP_ROWS; i++) {
+            const size_t bin = (size_t)fmin(BINS * r->label_probability[i], BINS - 1);
+            rows[bin] += 1.0;
+            expected[bin] += r->label_probability[i];
+            right[bin] += !wrong[i];
+        }
+        for (size_t b = 0; b < BINS; b++)
+            assert_true(fabs(expected[b] - right[b]) < 0.2 * rows[b]);
+        blv_clean_result_destroy(r);
+    }
+}
+
 /* A network is asked for: the same for any number of threads, and as good on these rows. */
 static void test_network(void **state) {
     (void)state;
@@ -472,6 +533,7 @@ int main(void) {
         cmocka_unit_test(test_failed),     cmocka_unit_test(test_rejected),
         cmocka_unit_test(test_sets),       cmocka_unit_test(test_memory),
         cmocka_unit_test(test_noise),      cmocka_unit_test(test_network),
-        cmocka_unit_test(test_rare_class), cmocka_unit_test(test_overlap)};
+        cmocka_unit_test(test_rare_class), cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_share)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "alloc_testing.h"
 #include "registry/builtin.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -478,6 +479,8 @@ static void test_two_threads_give_the_same_bits(void **state) {
 }
 
 int main(void) {
+    /* Else it rises, and blocks may be larger ones of before: test_memory_is_what_is_taken. */
+    mallopt(M_MMAP_THRESHOLD, 1 << 17);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_life),
         cmocka_unit_test(test_step_and_solve_agree),

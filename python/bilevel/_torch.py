@@ -6,7 +6,7 @@ other device vectors are tensors there (_space.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -106,6 +106,8 @@ class TorchLevel(Level):
         self.bytes = self.dim * first.element_size()
         self.space: _space.Space | None = None
         self.views = Views(self.host_view)
+        self.zeros = torch.zeros(self.dim, dtype=self.dtype, device=self.device)
+        self.held: tuple[Any, Any] = (None, 0)  # the last point, and what it was copied from
         if not self.on_host:
             self.space = _space.Space(TorchArrays(first), self.dim)
             self.views = self.space.cells
@@ -133,23 +135,37 @@ class TorchLevel(Level):
     def finite(self, address: int) -> bool:
         return bool(torch.isfinite(self.views[address]).all())
 
-    def copy(self, address: int) -> Any:
-        """The vector, as a tensor that may be kept: library memory ends with the run."""
-        view = self.views[address]
-        return view.clone() if self.on_host else view.detach()
-
-    def is_at(self, address: int, copy: Any) -> bool:
-        """Whether the vector has not changed since it was copied."""
-        view = self.views[address]
+    def point(self, address: int) -> Any:
+        """The vector as a leaf of autograd that may be kept: library memory ends with the run. It
+        is the same tensor as before where the vector has not changed."""
+        held, origin = self.held
         if self.on_host:
-            return bool(torch.equal(view, copy))
-        return bool(view.data_ptr() == copy.data_ptr())  # vectors there are replaced, not changed
+            if held is not None and lib.blv_py_same(address, origin, self.bytes):
+                return held
+            made = torch.empty(self.dim, dtype=self.dtype)
+            origin = made.data_ptr()
+            lib.blv_py_move(origin, address, self.bytes)
+        else:  # vectors there are replaced, not changed
+            if held is not None and origin is self.views[address]:
+                return held
+            origin = self.views[address]
+            made = origin.detach()
+        self.held = made.requires_grad_(), origin
+        return made
+
+    def copy(self, address: int) -> Any:
+        return self.point(address).detach()
 
     def put(self, address: int, flat: Any) -> None:
-        if self.on_host:
-            self.views[address].copy_(flat)
-        else:
+        """None: zeros."""
+        if flat is None:
+            flat = self.zeros
+        if not self.on_host:
             self.views[address] = flat.detach()
+        elif flat.layout is torch.strided and flat.is_contiguous() and not flat.is_neg():
+            lib.blv_py_move(address, flat.data_ptr(), self.bytes)
+        else:
+            self.views[address].copy_(flat.detach())
 
     def restore(self, flat: Flat) -> Any:
         return self.shape_up(torch.tensor(flat, dtype=self.dtype, device=self.device))
@@ -162,7 +178,10 @@ class TorchSum(Sum):
     device: Any = None
 
     def convert(self, index: Any) -> Any:
-        return torch.as_tensor(index, device=self.device)
+        if self.device.type != "cuda":
+            return torch.as_tensor(index, device=self.device)
+        # from memory that the device reads by itself, or each batch would wait for the last step
+        return torch.from_numpy(index).pin_memory().to(self.device, non_blocking=True)
 
     def chosen(self, index: Any) -> Any:
         batch = super().chosen(index)
@@ -204,14 +223,10 @@ class TorchOracles(Oracles):
         dx: int,
         dy: int,
     ) -> None:
-        at_x, at_y = self.x.copy(x), self.y.copy(y)
-        wanted = []
-        if dx:
-            wanted.append(at_x.requires_grad_())
-        if dy:
-            wanted.append(at_y.requires_grad_())
-        with torch.set_grad_enabled(bool(wanted)):
-            result = self._value(function, name, at_x, at_y, samples)
+        at_x = self.x.point(x) if dx else self.x.copy(x)
+        at_y = self.y.point(y) if dy else self.y.copy(y)
+        wanted = (at_x,) * bool(dx) + (at_y,) * bool(dy)
+        result = self._value(function, name, at_x, at_y, samples, bool(wanted))
         if value:
             value[0] = result.item()
         if wanted:
@@ -222,8 +237,17 @@ class TorchOracles(Oracles):
                 self.x.put(dx, gradients[0])
 
     def _value(
-        self, function: Callable[..., Any], name: str, x: Any, y: Any, samples: tuple[Any, ...]
+        self,
+        function: Callable[..., Any],
+        name: str,
+        x: Any,
+        y: Any,
+        samples: tuple[Any, ...],
+        graph: bool = True,
     ) -> Any:
+        if torch.is_grad_enabled() is not graph:
+            with torch.set_grad_enabled(graph):
+                return self._value(function, name, x, y, samples, graph)
         result = function(self.x.shape_up(x), self.y.shape_up(y), *samples)
         if not isinstance(result, torch.Tensor):
             kind = type(result).__name__
@@ -245,8 +269,8 @@ class TorchOracles(Oracles):
         """One backward pass through the gradient in y gives both products."""
         gradient, at_x, at_y = self._gradient(batch, x, y)
         if gy:
-            self.y.put(gy, gradient.detach())
-        wanted = [at_y] * bool(hv) + [at_x] * bool(jv)
+            self.y.put(gy, gradient)
+        wanted = (at_y,) * bool(hv) + (at_x,) * bool(jv)
         products = _gradients(gradient, wanted, self.y.views[v], retain_graph=not batch)
         if hv:
             self.y.put(hv, products[0])
@@ -256,14 +280,14 @@ class TorchOracles(Oracles):
     def _gradient(self, batch: Any, x: int, y: int) -> tuple[Any, Any, Any]:
         """The gradient of g in y with its graph, and the point. That of all samples is kept: linear
         solvers ask for many products at one point."""
-        kept = self.kept
-        if kept and not batch and self.x.is_at(x, kept[1]) and self.y.is_at(y, kept[2]):
+        kept, at_x, at_y = self.kept, self.x.point(x), self.y.point(y)
+        if kept and not batch and kept[1] is at_x and kept[2] is at_y:
             return kept
-        self.kept = None  # frees the old graph before there is a new one
-        at_x, at_y = self.x.copy(x).requires_grad_(), self.y.copy(y).requires_grad_()
-        with torch.enable_grad():
-            value = self._value(self.g, "g", at_x, at_y, self.lower_sum.arguments(batch))
-            gradient = _gradients(value, [at_y], create_graph=True)[0]
+        kept = self.kept = None  # frees the old graph before there is a new one
+        value = self._value(self.g, "g", at_x, at_y, self.lower_sum.arguments(batch))
+        gradient = _gradients(value, (at_y,), create_graph=True)[0]
+        if gradient is None:
+            gradient = self.y.zeros
         if not batch:
             self.kept = gradient, at_x, at_y
         return gradient, at_x, at_y
@@ -299,33 +323,52 @@ class TorchOracles(Oracles):
 
     def begin(self) -> None:
         self.kept = None
-        if self.x.on_host:
-            self.x.views.clear()
-            self.y.views.clear()
+        for level in (self.x, self.y):
+            level.held = None, 0
+            if level.on_host:
+                level.views.clear()
+
+
+_engine: Any = getattr(torch.autograd.Variable, "_execution_engine", None)
+_ones: dict[Any, Any] = {}  # the number 1 by type and device
 
 
 def _gradients(
     of: Any,
-    inputs: list[Any],
+    inputs: tuple[Any, ...],
     weights: Any = None,
     create_graph: bool = False,
-    retain_graph: bool | None = None,
-) -> tuple[Any, ...]:
-    """Zeros where it does not depend on an input."""
-    if not inputs:
-        return ()
-    if not of.requires_grad:
-        return tuple(torch.zeros_like(each) for each in inputs)
-    given: tuple[Any, ...] = torch.autograd.grad(
-        of,
-        inputs,
-        grad_outputs=weights,
-        create_graph=create_graph,
-        retain_graph=retain_graph,
-        allow_unused=True,
-        materialize_grads=True,
-    )
-    return given
+    retain_graph: bool = False,
+) -> Sequence[Any]:
+    """None where it does not depend on an input.
+
+    This is what torch.autograd.grad comes to for one plain tensor, without its checks of what it is
+    given and the zeros that it makes, which take 15 us each: more than many a kernel.
+    """
+    if not inputs or not of.requires_grad:
+        return (None,) * len(inputs)
+    if weights is None:
+        kind = of.dtype, of.device
+        if kind not in _ones:
+            _ones[kind] = torch.ones_like(of, requires_grad=False)
+        weights = _ones[kind]
+    keep = create_graph or retain_graph
+    found: Sequence[Any]
+    if _engine is None or type(of) is not torch.Tensor:
+        found = torch.autograd.grad(
+            of, inputs, weights, keep, create_graph=create_graph, allow_unused=True
+        )
+    else:
+        found = _engine.run_backward(
+            (of,),
+            (weights,),
+            keep,
+            create_graph,
+            inputs,
+            allow_unreachable=True,
+            accumulate_grad=False,
+        )
+    return found
 
 
 def make_oracles(

@@ -4,6 +4,7 @@
 #include <bilevel/store.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Here make_bindings.py puts the declarations of callbacks.cdef. */
 
@@ -131,4 +132,12 @@ const blv_space_ops *blv_py_space_ops(void) {
 
 void blv_py_free(void *p) {
     free(p);
+}
+
+void blv_py_move(uintptr_t to, uintptr_t from, size_t bytes) {
+    memmove((void *)to, (const void *)from, bytes);
+}
+
+bool blv_py_same(uintptr_t a, uintptr_t b, size_t bytes) {
+    return memcmp((const void *)a, (const void *)b, bytes) == 0;
 }

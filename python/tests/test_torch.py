@@ -150,6 +150,50 @@ def test_functions_that_do_not_depend_on_everything(memory):
     assert torch.equal(r.x, start()[0])
 
 
+def test_gradients_of_any_layout(memory):
+    """Expanded, negated, of a tensor subclass, and of a loss in another precision."""
+
+    class Own(torch.Tensor):
+        pass
+
+    def same(x, y):  # the gradient of y.sum() is one number, expanded
+        return y.sum() + (x * x).sum()
+
+    def negated(x, y):
+        return -torch.complex(0 * y, -y).conj().imag.sum() + (x * x).sum()
+
+    def wrapped(x, y):
+        return same(x, y).as_subclass(Own)
+
+    def double(x, y):
+        return same(x, y).double()
+
+    limits = {"solver": "s-tfbo", "iters": 20, "certificate": False}
+    expected = bilevel.solve(lambda x, y: (y @ torch.ones_like(y)) + x @ x, g, *start(), **limits)
+    for function in (same, wrapped, double):
+        assert bilevel.check(bilevel.Problem(function, g, *start()))
+        r = bilevel.solve(function, g, *start(), **limits)
+        torch.testing.assert_close(r.x, expected.x)
+    assert bilevel.check(bilevel.Problem(negated, g, *start()))
+    r = bilevel.solve(double, g, *start(torch.float32), **limits)
+    torch.testing.assert_close(r.x.double(), expected.x, rtol=1e-4, atol=1e-5)
+
+
+def test_arguments_changed_in_place():
+    """What a function does to its argument does not reach the run."""
+
+    def late(x, y):
+        value = f(x.clone(), y.clone())
+        with torch.no_grad():
+            x.fill_(7.0)
+            y.zero_()
+        return value
+
+    limits = {"solver": "soba", "iters": 20, "certificate": False}
+    expected = bilevel.solve(f, g, *start(), **limits)
+    torch.testing.assert_close(bilevel.solve(late, g, *start(), **limits).x, expected.x)
+
+
 def test_under_no_grad(memory):
     with torch.no_grad():
         assert bilevel.solve(f, g, *start(), tol=1e-6).converged

@@ -10,6 +10,7 @@ typedef struct blv_device_tables {
     blv_error (*open)(blv_message *); /* finds the GPU, once for all */
     void *(*stream)(void);            /* cudaStream_t of all its work */
     const blv_space_ops *space;
+    const void *later;      /* blv_later_ops of these spaces */
     const void *kernels[2]; /* blv_kernels, by blv_precision */
     const void *networks;   /* blv_nn_kernels */
 } blv_device_tables;

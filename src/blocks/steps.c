@@ -1,5 +1,6 @@
 #include "blocks/steps.h"
 #include "blocks/schedule.h"
+#include "core/ahead.h"
 #include "core/run_private.h"
 #include "core/workspace.h"
 
@@ -173,7 +174,9 @@ blv_flow blv_steps_measure(blv_run *run, blv_steps *s, const blv_directions *of)
     if (of->d)
         BLV_TRY(blv_steps_renew(run, s));
     end = ask(run, s, of, end);
-    BLV_TRY(blv_run_reduce(run, (size_t)(end - list), list));
+    const bool guarded = s->guard_x.before || s->guard_y.before || s->guard_v.before;
+    BLV_TRY((of->later && !guarded ? blv_run_reduce_later
+                                   : blv_run_reduce)(run, (size_t)(end - list), list));
     blv_steps_watch(s, of);
     return BLV_GO;
 }

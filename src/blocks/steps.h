@@ -69,6 +69,7 @@ double blv_steps_decay(const blv_run *run, const blv_steps *steps, const blv_bat
 typedef struct blv_directions {
     const blv_vec *gy, *r, *d;
     const blv_vec *v, *hv;
+    bool later; /* the solver does nothing with their norms but hand them to the steps below */
 } blv_directions;
 
 /* Penalties that change by decades take L, mu and L_phi along, and on batches no guard sees that x

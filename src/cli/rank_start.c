@@ -25,9 +25,11 @@ static const char *started_by(const char *const *names) {
     return value;
 }
 
-static const char *size_word(void) {
+/* mpirun, srun --mpi=pmi2, or srun --mpi=pmix with several tasks. */
+static bool is_on_ranks(void) {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", NULL};
-    return started_by(names);
+    const char *tasks = getenv("PMIX_RANK") ? getenv("SLURM_STEP_NUM_TASKS") : NULL;
+    return started_by(names) || (tasks && atol(tasks) > 1);
 }
 
 /* The others do not come to their end: this rank has failed alone, and says so. */
@@ -48,7 +50,7 @@ static void hide_streams(void) {
 }
 
 void cli_ranks_start(void) {
-    if (!size_word())
+    if (!is_on_ranks())
         return;
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_GLOBAL);
     start_fn start = NULL;
@@ -81,7 +83,8 @@ bool cli_rank_writes(void) {
 }
 
 int cli_rank_threads(void) {
-    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", NULL};
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                                        "SLURM_STEP_TASKS_PER_NODE" /* such as 2(x4) */, NULL};
     const char *local = started_by(names);
     if (!ranks)
         return 0;

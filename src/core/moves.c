@@ -5,6 +5,7 @@
  * reduction shows that it is not finite it is undone. Where the space leaves the norm of an update
  * behind, as host spaces do, that is known at once; elsewhere the next reduction of the step tells,
  * or the one that is made before anything leaves the run. */
+#include "core/ahead.h"
 #include "core/run_private.h"
 #include "space/step_checks.h"
 
@@ -93,24 +94,28 @@ blv_flow blv_run_reduce(blv_run *run, size_t count, const blv_scalar *scalars) {
 }
 
 blv_flow blv_settle_moves(blv_run *run) {
+    BLV_TRY(blv_ahead_settle(run));
     return run->unchecked > 0 ? blv_run_reduce(run, 0, NULL) : BLV_GO;
 }
 
 /* ---- Moving ---- */
 
-blv_flow blv_move_to(blv_run *run, blv_vec *iterate, size_t count, const double *coef,
-                     const blv_vec *const *terms) {
-    blv_state_entry *entry = run ? entry_of(run, iterate) : NULL;
-    if (!entry || !entry->previous) {
+static blv_flow begin_move(blv_run *run, const blv_vec *iterate, blv_state_entry **entry) {
+    *entry = run ? entry_of(run, iterate) : NULL;
+    if (!*entry || !(*entry)->previous) {
         blv_run_fail(run, BLV_E_ARGUMENT, "a move of a vector that is not an iterate");
         return BLV_FATAL;
     }
-    if (entry->unchecked) /* its last good value is about to be written over */
+    if ((*entry)->unchecked) /* its last good value is about to be written over */
         BLV_TRY(blv_settle_moves(run));
-    entry->moved = 0; /* until it is taken over there is nothing to halve */
-    blv_vec_lincomb(entry->previous, count, coef, terms);
+    (*entry)->moved = 0; /* until it is taken over there is nothing to halve */
+    return BLV_GO;
+}
+
+/* The new value is in `previous`. */
+static blv_flow end_move(blv_run *run, blv_state_entry *entry) {
     blv_finiteness shown = blv_vec_finiteness(entry->previous);
-    if (iterate == run->x && run->def->project_x && shown != BLV_NOT_FINITE) {
+    if (entry->vec == run->x && run->def->project_x && shown != BLV_NOT_FINITE) {
         BLV_TRY(blv_eval_project(&run->eval, entry->previous));
         shown = blv_vec_finiteness(entry->previous);
     }
@@ -123,6 +128,25 @@ blv_flow blv_move_to(blv_run *run, blv_vec *iterate, size_t count, const double 
         entry->unchecked = true;
     }
     return BLV_GO;
+}
+
+blv_flow blv_move_to(blv_run *run, blv_vec *iterate, size_t count, const double *coef,
+                     const blv_vec *const *terms) {
+    blv_state_entry *entry;
+    BLV_TRY(begin_move(run, iterate, &entry));
+    blv_vec_lincomb(entry->previous, count, coef, terms);
+    return end_move(run, entry);
+}
+
+blv_flow blv_move_later(blv_run *run, blv_vec *iterate, const double *step,
+                        const blv_vec *direction) {
+    blv_state_entry *entry;
+    if (!run->ahead.now)
+        return blv_move(run, iterate, *step, direction);
+    BLV_TRY(begin_move(run, iterate, &entry));
+    blv_later_move(run->ahead.ops, run->ahead.later, entry->previous, iterate, -1.0, step,
+                   direction);
+    return end_move(run, entry);
 }
 
 blv_flow blv_move(blv_run *run, blv_vec *iterate, double step, const blv_vec *direction) {

@@ -99,6 +99,7 @@ void blv_run_destroy(blv_run *run) {
     blv_certifier_destroy(run->certifier);
     blv_eval_close(&run->eval);
     blv_eval_close(&run->observe);
+    blv_ahead_close(run);
     blv_state_free(run);
     blv_key_values_free(&run->parameters);
     free(run->trace_path);
@@ -174,6 +175,7 @@ static blv_error open_parts(blv_run *run) {
         if (error != BLV_OK)
             return blv_run_fail(run, error, "certifier: %s", blv_certifier_refusal(error));
     }
+    BLV_CHECK(blv_ahead_open(run));
     if ((run->trace_path || run->row) && run->options.iterates) {
         run->trace_values = malloc(largest_dim(run) * sizeof *run->trace_values);
         if (!run->trace_values)
@@ -224,6 +226,8 @@ size_t blv_run_memory(const blv_run *run) {
                                              : 1);
     for (size_t i = 0; i < run->owned_count; i++)
         bytes += run->owned[i].bytes;
+    for (size_t i = 0; i < run->ahead.vec_count; i++)
+        bytes += run->ahead.vec[i] ? blv_space_vec_bytes(blv_vec_space(run->ahead.vec[i])) : 0;
     if (run->certifier)
         bytes += blv_certifier_bytes(run->certifier);
     bytes += run->parameters.room + run->entry_count * sizeof *run->entries +

@@ -150,7 +150,7 @@ static void resume(blv_run *run) {
         end_between_steps(run, outcome);
 }
 
-static void iterate(blv_run *run) {
+blv_flow blv_run_take_step(blv_run *run) {
     run->metrics = blv_no_metrics;
     run->mapping_norm = NAN;
     run->finish_tolerance = run->options.tol;
@@ -159,7 +159,16 @@ static void iterate(blv_run *run) {
     run->result.metrics = run->metrics;
     if (flow == BLV_GO || flow == BLV_FINISHED)
         run->result.iterations++;
+    return flow;
+}
+
+static void iterate(blv_run *run, bool to_the_end) {
+    blv_flow flow = blv_ahead_begin(run, to_the_end);
+    if (flow == BLV_GO)
+        flow = blv_run_take_step(run);
     if (flow != BLV_GO) {
+        blv_flow before = blv_ahead_settle(run);
+        flow = before == BLV_GO ? flow : before;
         end_by_flow(run, flow);
         return;
     }
@@ -171,7 +180,11 @@ static void iterate(blv_run *run) {
     if (outcome == BLV_RUNNING)
         outcome = blv_observe(run, false);
     if (outcome != BLV_RUNNING) {
-        end_between_steps(run, outcome);
+        (void)blv_ahead_settle(run);
+        if (run->ahead.end != BLV_GO)
+            end_by_flow(run, run->ahead.end);
+        else
+            end_between_steps(run, outcome);
         return;
     }
     flow = blv_pause_if_due(run);
@@ -191,7 +204,7 @@ void blv_run_advance(blv_run *run, bool to_the_end) {
     if (run->just_loaded)
         resume(run);
     while (run->phase == PHASE_STEPPING) {
-        iterate(run);
+        iterate(run, to_the_end);
         if (to_the_end)
             continue;
         blv_flow flow = blv_settle_moves(run);

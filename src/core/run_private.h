@@ -8,6 +8,7 @@
 #include "core/eval.h"
 #include "core/key_value_text.h"
 #include "core/state_object.h"
+#include "space/later.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -69,6 +70,19 @@ typedef struct blv_watch {
     double start_phi;           /* NaN: not known */
 } blv_watch;
 
+/* Steps whose scalars are not waited for: ahead.c. */
+typedef struct blv_ahead {
+    const blv_later_ops *ops; /* NULL: scalars are known at once */
+    blv_later *later;
+    bool useful;    /* the solver has asked for scalars that can come later */
+    bool now;       /* in this step they do */
+    uint64_t steps; /* taken since the state was kept */
+    blv_flow end;   /* what they ended the run with, BLV_GO: they did not */
+    blv_vec **vec;  /* the state: of each entry; NULL: it does not change */
+    size_t vec_count;
+    double *number;
+} blv_ahead;
+
 typedef enum blv_run_phase { PHASE_CREATED, PHASE_OPEN, PHASE_STEPPING, PHASE_ENDED } blv_run_phase;
 
 struct blv_run {
@@ -104,6 +118,7 @@ struct blv_run {
     double mapping_norm; /* |x - P_X(x - step d)| / step of the last move of x, NaN: none */
     blv_result result;
     blv_watch watch;
+    blv_ahead ahead;
     double finish_tolerance;     /* what blv_run_finished claims */
     double tol_factor;           /* of tol in the solver's own test: at most 1, see blv_confirm */
     double last_certified;       /* |grad Phi| at the last such test; 0: none */
@@ -161,6 +176,14 @@ static inline const blv_space *blv_space_at(const blv_run *run, blv_level level)
 blv_state_entry *blv_state_find(const blv_run *run, const char *name);
 void blv_state_free(blv_run *run);
 
+/* ahead.c */
+blv_error blv_ahead_open(blv_run *run); /* after the solver's open */
+void blv_ahead_close(blv_run *run);
+/* Before a step: decides whether its scalars are waited for. */
+blv_flow blv_ahead_begin(blv_run *run, bool to_the_end);
+/* Waits for all scalars. Not BLV_GO: some steps were taken once more, and this is how they end. */
+blv_flow blv_ahead_settle(blv_run *run);
+
 /* moves.c */
 /* Checks what no reduction has checked yet, before iterates leave the run. */
 blv_flow blv_settle_moves(blv_run *run);
@@ -192,6 +215,7 @@ uint64_t blv_iteration_limit(const blv_run *run);
 /* watch.c */
 blv_error blv_watch_register(blv_run *run);
 void blv_watch_start(blv_run *run);
+bool blv_watch_looks_at(uint64_t iteration); /* whether it needs its metrics */
 /* After each step: an outcome where the run is not to go on. */
 blv_outcome blv_watch_look(blv_run *run);
 /* At the end: where Phi has left every scale of the problem, the run has diverged, and x and y
@@ -202,6 +226,7 @@ blv_outcome blv_watch_end(blv_run *run, blv_outcome outcome);
 blv_outcome blv_confirm(blv_run *run, double tolerance, bool may_go_on);
 
 /* run_loop.c */
+blv_flow blv_run_take_step(blv_run *run);
 /* Sets the outcome and its message, from the cause that the message holds. */
 void blv_run_explain_end(blv_run *run, blv_outcome outcome, bool in_step);
 /* Prepares the solver before the first step, then steps once or until the run ends. */

@@ -115,6 +115,10 @@ static double share(double norm, double first) {
     return first > 0.0 && !isnan(norm) ? norm / first : 1.0;
 }
 
+bool blv_watch_looks_at(uint64_t k) {
+    return k <= FIRST_STEPS || (k & (k - 1)) == 0;
+}
+
 blv_outcome blv_watch_look(blv_run *run) {
     blv_watch *w = &run->watch;
     const blv_metrics m = run->metrics;

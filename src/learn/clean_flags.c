@@ -1,12 +1,9 @@
 /* Which rows are suspect.
  *
- * How many labels are wrong is estimated by confident learning, which takes rows that the model
- * gets wrong for wrong labels too; how many these are is seen on trusted rows, where there are
- * some. The odds of a label are those of its class against the likeliest other, by models that have
- * not seen the row, times one number for all rows, with which the probabilities of wrong labels add
- * up to the estimate. At most as many rows are suspect, the least probable first. Never suspect: a
- * label that is more likely right than wrong, a row whose likeliest class is its label, a row of a
- * class too small to judge, and the best rows of every class. */
+ * At most as many as labels are expected to be wrong, the least probable labels first
+ * (clean_share.c); as long as the rows allow that all labels are right, only labels that are more
+ * likely wrong than right, and the least probable one. Never suspect: a row whose likeliest class
+ * is its label, a row of a class too small to judge, and the best rows of every class. */
 #include "bilevel/ranks.h"
 #include "learn/clean_work.h"
 #include "learn/row_sets.h"
@@ -18,11 +15,8 @@
 
 enum { ROWS_TO_JUDGE = 10, LEAST_KEPT = 2 };
 static const double kept_share = 0.1;
-static const double too_many = 0.65; /* wrong labels, to be believed */
-/* Probability that the label of a suspect is right, without and with trusted rows. */
-static const double most_right = 0.55, most_right_trusted = 0.65;
-/* Of what trusted rows say in the estimate: this, and half of it where they are as few. */
-static const double share_of_trusted = 0.5, few_trusted = 10.0;
+/* Of a suspect, as long as all labels may be right. */
+static const double most_right = 0.5;
 
 typedef struct ranked {
     double probability;
@@ -36,152 +30,42 @@ static int by_suspicion(const void *left, const void *right) {
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
-/* ---- How many ---- */
-
-/* The likeliest of those that are likely; K: none. */
-static size_t likely_class(const double *p, size_t K, const double *likely) {
-    size_t best = K;
-    for (size_t k = 0; k < K; k++)
-        if (p[k] >= likely[k] && (best == K || p[k] > p[best]))
-            best = k;
-    return best;
-}
-
-/* likely: what makes each class likely goes there; joint: classes x classes, zero */
-static double count_wrong(const blv_clean_result *r, const int32_t *label, double *likely,
-                          double *joint) {
-    const size_t K = r->classes;
-    double wrong = 0.0;
-    for (size_t k = 0; k < K; k++) {
-        double sum = 0.0, rows = 0.0;
-        for (size_t i = 0; i < r->rows; i++)
-            if ((size_t)label[i] == k) {
-                sum += r->probability[i * K + k];
-                rows += 1.0;
-            }
-        likely[k] = rows > 0.0 ? sum / rows : 2.0; /* no row: never likely */
-    }
-    for (size_t i = 0; i < r->rows; i++) {
-        const size_t best = likely_class(r->probability + i * K, K, likely);
-        if (best < K)
-            joint[(size_t)label[i] * K + best] += 1.0;
-    }
-    for (size_t s = 0; s < K; s++) {
-        double judged = 0.0, rows = 0.0;
-        for (size_t k = 0; k < K; k++)
-            judged += joint[s * K + k];
-        for (size_t i = 0; i < r->rows; i++)
-            rows += (size_t)label[i] == s;
-        if (judged > 0.0)
-            wrong += rows * (1.0 - joint[s * K + s] / judged);
-    }
-    return wrong;
-}
-
-/* Of `wrong` rows that are taken for wrong, how many are: between all of them and what holds when
- * right labels are taken for wrong as often as those of trusted rows are. */
-static double wrong_by_trusted(const blv_cleaning *c, const double *likely, double wrong) {
-    const blv_clean_result *r = &c->result;
-    const size_t K = r->classes, trusted = blv_rows_in(c->sets.val);
-    const int32_t *label = blv_dataset_view_of(c->sets.val)->label;
-    double judged = 0.0, missed = 0.0;
-    for (size_t i = 0; i < trusted; i++) {
-        const size_t best = likely_class(r->val_probability + i * K, K, likely);
-        judged += best < K;
-        missed += best < K && best != (size_t)label[i];
-    }
-    if (!(judged > 0.0))
-        return wrong;
-    const double share = missed / judged, found = 1.0 - share / (double)(K - 1);
-    const double least = fmax((wrong - share * (double)r->rows) / fmax(found - share, 0.1), 0.0);
-    return wrong +
-           share_of_trusted * judged / (judged + few_trusted) * (fmin(least, wrong) - wrong);
-}
-
-/* How many labels are wrong by the learned noise. */
-static double wrong_by_noise(const blv_clean_result *r) {
-    const size_t K = r->classes;
-    double wrong = 0.0;
-    for (size_t i = 0; i < r->rows * K; i++)
-        wrong += r->probability[i] * (1.0 - r->noise[i % K * (K + 1)]);
-    return wrong;
-}
-
-/* The sum of 1 - p with all odds of p times exp(shift). */
-static double sum_wrong(size_t rows, const double *odds, double shift) {
-    double sum = 0.0;
-    for (size_t i = 0; i < rows; i++)
-        sum += 1.0 / (1.0 + exp(odds[i] + shift));
-    return sum;
-}
-
-/* odds, logarithms of them, become probabilities whose complements add up to `wrong`. */
-static void calibrate(size_t rows, double wrong, double *odds) {
-    double low = -100.0, high = 100.0;
-    for (int i = 0; i < 60; i++) {
-        const double middle = 0.5 * (low + high);
-        if (sum_wrong(rows, odds, middle) > wrong)
-            low = middle;
-        else
-            high = middle;
-    }
-    for (size_t i = 0; i < rows; i++)
-        odds[i] = 1.0 / (1.0 + exp(-odds[i] - low));
-}
-
 /* ---- Which ---- */
 
-/* By how much the label is likelier than any other class, in the logarithm. */
-static double margin(const double *p, size_t classes, size_t label) {
-    double other = DBL_MIN;
-    for (size_t k = 0; k < classes; k++)
-        if (k != label)
-            other = fmax(other, p[k]);
-    return log(fmax(p[label], DBL_MIN)) - log(other);
+/* The noise of the result is what the estimate says. */
+static blv_error estimate(blv_cleaning *c, bool *surely) {
+    blv_clean_result *r = &c->result;
+    const size_t K = r->classes;
+    blv_wrong_share found;
+    double *S = malloc(K * K * sizeof *S);
+    blv_error error = S ? blv_clean_share(c, &found, S) : blv_explain_memory(c->why);
+    if (error == BLV_OK)
+        *surely = found.surely;
+    for (size_t i = 0; error == BLV_OK && !c->options.probabilities && i < K * K; i++)
+        r->noise[i] = i % (K + 1) == 0 ? 1.0 - found.share : found.share * S[i];
+    free(S);
+    return error;
 }
 
 static blv_error rank_rows(blv_cleaning *c) {
     blv_clean_result *r = &c->result;
-    const size_t K = r->classes;
-    const int32_t *label = blv_dataset_view_of(c->sets.train)->label;
-    blv_arena arena = {0};
-    ranked *order = blv_arena_alloc(&arena, r->rows + 1, sizeof *order);
-    double *joint = blv_arena_alloc(&arena, K * K + K, sizeof *joint);
-    if (arena.failed) {
-        blv_arena_free(&arena);
+    ranked *order = malloc((r->rows + 1) * sizeof *order);
+    if (!order)
         return blv_explain_memory(c->why);
-    }
-    double wrong = count_wrong(r, label, joint + K * K, joint);
-    if (!c->options.probabilities) {
-        const bool vague =
-            wrong > too_many * (double)r->rows; /* what no model can tell looks wrong too */
-        if (vague) {
-            wrong = wrong_by_noise(r);
-            blv_clean_caution(
-                c, "the model hardly tells these classes apart: the share of wrong labels "
-                   "is a guess");
-        } else if (c->given->val) {
-            wrong = wrong_by_trusted(c, joint + K * K, wrong);
-        }
-    }
     for (size_t i = 0; i < r->rows; i++) {
-        r->label_probability[i] = margin(r->probability + i * K, K, (size_t)label[i]);
-        r->believed[i] = (int32_t)blv_likeliest(r->probability + i * K, K);
-    }
-    calibrate(r->rows, wrong, r->label_probability);
-    r->estimated_wrong = wrong / (double)r->rows;
-    for (size_t i = 0; i < r->rows; i++)
+        r->believed[i] = (int32_t)blv_likeliest(r->probability + i * r->classes, r->classes);
         order[i] = (ranked){r->label_probability[i], i};
+    }
     qsort(order, r->rows, sizeof *order, by_suspicion);
     for (size_t i = 0; i < r->rows; i++)
         r->order[i] = order[i].row;
-    blv_arena_free(&arena);
+    free(order);
     return BLV_OK;
 }
 
 /* Whether one more row may be suspect, that has the probability p. expected: how many of the
  * suspects so far have right labels. */
-static bool goes_on(const blv_cleaning *c, double p, double expected) {
+static bool goes_on(const blv_cleaning *c, bool surely, double p, double expected) {
     const blv_clean_options *o = &c->options;
     const double rows = (double)c->result.rows, next = (double)c->result.suspects + 1.0;
     if (o->threshold > 0.0)
@@ -190,19 +74,18 @@ static bool goes_on(const blv_cleaning *c, double p, double expected) {
         return next <= round(o->flag_share * rows);
     if (o->false_alarms > 0.0)
         return expected + p <= o->false_alarms * next;
-    const bool trusted = c->given->val && !o->probabilities;
-    return p < (trusted ? most_right_trusted : most_right) &&
-           next <= round(c->result.estimated_wrong * rows);
+    return next <= round(c->result.estimated_wrong * rows) &&
+           (surely || next == 1.0 || p < most_right);
 }
 
-static void flag(blv_cleaning *c, size_t *left) {
+static void flag(blv_cleaning *c, bool surely, size_t *left) {
     blv_clean_result *r = &c->result;
     const int32_t *label = blv_dataset_view_of(c->sets.train)->label;
     double expected = 0.0;
     for (size_t i = 0; i < r->rows; i++) {
         const size_t row = r->order[i];
         const double p = r->label_probability[row];
-        if (!goes_on(c, p, expected))
+        if (!goes_on(c, surely, p, expected))
             break;
         if (r->believed[row] == label[row])
             continue;
@@ -298,11 +181,14 @@ static blv_error find_all_against(const blv_cleaning *c) {
 
 /* ---- All of it ---- */
 
-static void caution(blv_cleaning *c) {
+static void caution(blv_cleaning *c, bool surely) {
     if (!c->given->val)
         blv_clean_caution(c,
                           "no rows whose labels are known to be right (--val): wrong labels that "
                           "follow a rule may pass for right ones");
+    if (!surely && c->result.suspects > 0)
+        blv_clean_caution(c, "all labels may be right: where classes overlap, right labels look "
+                             "wrong too");
     if (c->result.spared > 0)
         blv_clean_caution(c,
                           "%zu more rows look wrong, but without them too little would be left of "
@@ -312,6 +198,8 @@ static void caution(blv_cleaning *c) {
 
 blv_error blv_clean_flag(blv_cleaning *c) {
     const blv_dataset_view *train = blv_dataset_view_of(c->sets.train);
+    bool surely;
+    BLV_CHECK(estimate(c, &surely));
     BLV_CHECK(rank_rows(c));
     size_t *left = calloc(train->classes + 1, sizeof *left);
     if (!left)
@@ -322,9 +210,9 @@ blv_error blv_clean_flag(blv_cleaning *c) {
         const size_t kept = (size_t)ceil(kept_share * (double)left[k]);
         left[k] = left[k] < ROWS_TO_JUDGE ? 0 : left[k] - (kept > LEAST_KEPT ? kept : LEAST_KEPT);
     }
-    flag(c, left);
+    flag(c, surely, left);
     free(left);
     BLV_CHECK(find_all_against(c));
-    caution(c);
+    caution(c, surely);
     return put_suspects_first(c);
 }

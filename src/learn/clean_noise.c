@@ -2,8 +2,9 @@
  *
  *   1. the ridge by decades and the weight of trusted rows, with the noise that is expected
  *   2. the solver on ridge, weight and noise, with the gradient of the held-out loss in them
- *   3. networks in place of the linear models, where these have less held-out loss
- *   4. the models of other folds with the same numbers: every row is judged several times
+ *   3. again with other noise, where more rows look wrong than are said to be
+ *   4. networks in place of the linear models, where these have less held-out loss
+ *   5. the models of other folds with the same numbers: every row is judged several times
  *
  * Trusted rows do not say where the noise starts: what a model confuses is not what the labels do,
  * and a start from it takes classes that overlap for wrong labels.
@@ -17,7 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ITERATIONS = 10, OTHER_ITERATIONS = 500, DEALS = 3 };
+enum { ITERATIONS = 10, OTHER_ITERATIONS = 500, DEALS = 3, AGAIN = 2 };
+static const double look_wrong = 0.05; /* share of rows, beyond that of wrong labels */
+static const double most_wrong = 0.45; /* or a class would be that of its wrong labels */
 static const double expected_right = 0.8, prior_rows = 10.0;
 static const double lowest_ridge = 1e-9, decade = 2.302585092994046;
 static const double search_tolerance = 1e-2, final_tolerance = 1e-3, little_gain = 5e-3,
@@ -87,13 +90,12 @@ static void expect_noise(noise_fit *f) {
         f->start[i] = i % (K + 1) == 0 ? expected_right : (1.0 - expected_right) / (double)(K - 1);
 }
 
-static void write_logits(noise_fit *f) {
+static void write_logits(noise_fit *f, const double *noise) {
     double *logit = f->x + f->first_logit;
     for (size_t k = 0; k < f->classes; k++)
         for (size_t l = 0; l < f->classes; l++)
             if (l != k)
-                *logit++ =
-                    log(fmax(f->start[k * f->classes + l], 1e-6) / f->start[k * f->classes + k]);
+                *logit++ = log(fmax(noise[k * f->classes + l], 1e-6) / noise[k * f->classes + k]);
 }
 
 /* ---- Points ---- */
@@ -276,7 +278,7 @@ static blv_error learn(noise_fit *f) {
     expect_noise(f);
     BLV_CHECK(make_problem(f));
     BLV_CHECK(start_work(f));
-    write_logits(f);
+    write_logits(f, f->start);
     BLV_CHECK(look(f, NULL, &f->gradient));
     BLV_CHECK(search_ridge(f, &least));
     if (f->val)
@@ -311,6 +313,55 @@ static blv_error answer(const noise_fit *f, const blv_dataset *set, const uint32
     }
     free(weights);
     free(p);
+    return error;
+}
+
+/* What the models of this deal alone say. */
+static blv_error judge(noise_fit *f, blv_wrong_share *found, double *S) {
+    blv_clean_result *r = &f->cleaning->result;
+    BLV_CHECK(answer(f, f->train, f->part, r->probability));
+    BLV_CHECK(answer(f, f->val, f->val_part, r->val_probability));
+    return blv_clean_share(f->cleaning, found, S);
+}
+
+/* Where more rows look wrong than the likelihood says, the models may have learned wrong labels as
+ * if classes overlapped: they learn again with as many wrong labels as rows look wrong, a few
+ * times, and the likeliest are kept. */
+static blv_error learn_again(noise_fit *f) {
+    blv_cleaning *c = f->cleaning;
+    const size_t K = f->classes, rows = blv_rows_in(f->train), trusted = blv_rows_in(f->val);
+    blv_arena arena = {0};
+    double *S = blv_arena_alloc(&arena, K * K, sizeof *S);
+    double *x = blv_arena_alloc(&arena, f->dim_x, sizeof *x);
+    blv_wrong_share best, next;
+    blv_error error = arena.failed ? blv_explain_memory(c->why) : judge(f, &best, S);
+    next = best;
+    if (error == BLV_OK) {
+        memcpy(x, f->x, f->dim_x * sizeof *x);
+        memcpy(f->best, f->y, f->dim_y * sizeof *f->y);
+    }
+    for (int i = 0; error == BLV_OK && best.apart > best.share + look_wrong && i < AGAIN; i++) {
+        const double share = fmin(next.apart, most_wrong);
+        for (size_t k = 0; k < K * K; k++)
+            S[k] = k % (K + 1) == 0 ? 1.0 - share : share * S[k];
+        blv_task_say(&c->task, "with %.0f%% wrong labels", 100.0 * share);
+        write_logits(f, S);
+        error = fit_at(f, final_tolerance);
+        if (error == BLV_OK)
+            error = judge(f, &next, S);
+        if (error == BLV_OK && next.likelihood > best.likelihood) {
+            best.likelihood = next.likelihood;
+            memcpy(x, f->x, f->dim_x * sizeof *x);
+            memcpy(f->best, f->y, f->dim_y * sizeof *f->y);
+        }
+    }
+    if (error == BLV_OK) {
+        memcpy(f->x, x, f->dim_x * sizeof *x);
+        return_to_best(f);
+        memset(c->result.probability, 0, rows * K * sizeof *S);
+        memset(c->result.val_probability, 0, trusted * K * sizeof *S);
+    }
+    blv_arena_free(&arena);
     return error;
 }
 
@@ -404,6 +455,8 @@ blv_error blv_clean_learn(blv_cleaning *c) {
         error = products > most_learned
                     ? learn_from_some(c, fmax(ceil(rows * most_learned / products), 2.0), &f)
                     : learn(&f);
+    if (error == BLV_OK && products <= most_learned)
+        error = learn_again(&f);
     if (error == BLV_OK) {
         take_noise(&f, &c->result);
         error = answer_deals(&f, products > most_repeated ? 1 : DEALS);

@@ -49,6 +49,17 @@ blv_error blv_clean_take_rows(blv_cleaning *cleaning);
 void blv_clean_release_rows(blv_cleaning *cleaning);
 /* Learns the noise and the probabilities of the classes. */
 blv_error blv_clean_learn(blv_cleaning *cleaning);
+/* What the probabilities of the result say about its labels. */
+typedef struct blv_wrong_share {
+    double likelihood; /* of the labels, in the logarithm */
+    double share;      /* of wrong labels */
+    double apart;      /* of rows with another likely class than their label */
+    bool surely;       /* not all labels are right */
+} blv_wrong_share;
+
+/* Also the probability that each label is right, the estimate of the result, and S, classes x
+ * classes: for each true class which wrong label it gets. */
+blv_error blv_clean_share(blv_cleaning *cleaning, blv_wrong_share *found, double *S);
 /* Which rows are suspect. */
 blv_error blv_clean_flag(blv_cleaning *cleaning);
 /* Adds a line to the cautions of the result. */

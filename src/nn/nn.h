@@ -147,10 +147,11 @@ void blv_nn_observe(blv_nn_work *work, const blv_rows *rows, const void *params,
 /* What problems call, for one kind of memory: parameters, rows and outputs are there, statistics
  * and the loss in host memory. The functions above are those of host memory. */
 typedef struct blv_nn_kernels {
+    /* Whether this network can be there; NULL: any. */
+    blv_error (*fits)(const blv_nn *net, blv_message *why);
     blv_nn_work *(*work_create)(const blv_nn *net, blv_precision precision, size_t max_rows,
                                 size_t slice, int threads);
     void (*work_destroy)(blv_nn_work *work);
-    void (*start)(const blv_nn *net, blv_precision precision, uint64_t seed, void *params);
     void (*run)(blv_nn_work *work, const blv_rows *rows, const blv_nn_pass *pass);
     void (*observe)(blv_nn_work *work, const blv_rows *rows, const void *params,
                     double *statistics);

@@ -1,5 +1,6 @@
 /* Drives a pass: slices of rows one after the other, blocks of a slice shared out among threads,
  * then pieces of the gradient likewise. */
+#include "base/device_library.h"
 #include "base/thread_pool.h"
 #include "nn/nn_work.h"
 
@@ -228,8 +229,10 @@ void blv_nn_observe(blv_nn_work *w, const blv_rows *rows, const void *params, do
 const blv_nn_kernels *blv_nn_kernels_for(blv_memory_kind memory) {
     static const blv_nn_kernels host = {.work_create = blv_nn_work_create,
                                         .work_destroy = blv_nn_work_destroy,
-                                        .start = blv_nn_start,
                                         .run = blv_nn_run,
                                         .observe = blv_nn_observe};
-    return memory == BLV_MEMORY_HOST ? &host : NULL;
+    if (memory == BLV_MEMORY_HOST)
+        return &host;
+    const blv_device_tables *device = memory == BLV_MEMORY_CUDA ? blv_device_library(NULL) : NULL;
+    return device ? device->networks : NULL;
 }

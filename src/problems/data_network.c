@@ -21,10 +21,23 @@ blv_error network_open(data_model *m, const net_source *source, blv_message *why
         return data_problem_explain(m, BLV_E_FORMAT, "the labels name 1 class, expected at least 2",
                                     why);
     blv_error error = blv_nn_from_text(&m->net, source->net, train->columns, train->classes, &said);
+    if (error == BLV_OK && m->nn->fits)
+        error = m->nn->fits(m->net, &said);
     if (error != BLV_OK)
         return data_problem_explain(m, error, said.text, why);
     m->dim = blv_nn_dim(m->net);
     return BLV_OK;
+}
+
+/* False: no memory. */
+static bool start_params(const data_model *m, void *params) {
+    double *numbers = malloc(m->dim * sizeof *numbers);
+    if (numbers) {
+        blv_nn_start(m->net, BLV_F64, m->seed, numbers);
+        m->kernels->write(m->dim, numbers, params);
+    }
+    free(numbers);
+    return numbers != NULL;
 }
 
 /* What norms see of training rows with these parameters. */
@@ -39,13 +52,13 @@ bool network_freeze_norms(data_model *m) {
     m->statistics = calloc(blv_nn_statistics(m->net), sizeof *m->statistics);
     void *params = m->kernels->allocate(m->dim * m->kernels->real_size);
     model_work *work = m->statistics && params ? model_begin(m, NULL) : NULL;
-    if (work) {
-        m->nn->start(m->net, m->precision, m->seed, params);
+    const bool started = work && start_params(m, params);
+    if (started)
         observe(m, params, work, m->statistics);
+    if (work)
         model_end(m, work);
-    }
     m->kernels->release(params);
-    return work != NULL;
+    return started;
 }
 
 const double *network_statistics(data_model *m, const blv_vec *y, model_work *work) {
@@ -90,6 +103,5 @@ void network_run(data_model *m, const blv_rows *rows, const model_sums *sums, mo
 int model_start(void *user, blv_vec *x, blv_vec *y) {
     const data_model *m = user;
     (void)x;
-    m->nn->start(m->net, m->precision, m->seed, raw_mut(y));
-    return 0;
+    return start_params(m, raw_mut(y)) ? 0 : -1;
 }

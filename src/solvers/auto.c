@@ -19,6 +19,7 @@
 enum {
     BATCHES_IN_A_SUM = 16,
     PASSES = 32,
+    PASSES_AGAIN = 4,
     STEPS_IN_A_PASS = 16,
     LOOKS_IN_A_PASS = 4,
     PASSES_TO_A_VALUE = 2,
@@ -32,22 +33,24 @@ typedef enum phase { ON_BATCHES, ON_WHOLE, ON_PENALTY } phase;
 typedef struct autom {
     blv_nested batches, penalty;
     blv_auto_descent descent;
-    blv_vec *v, *x_kept, *y_kept, *v_kept; /* kept: before the block of batches */
-    blv_vec *x_before, *move;              /* x a pass ago, and how it went in the pass before */
-    double phase, begins;                  /* begins: the phase, with the next step */
-    double can_batch;                      /* not 0: batches may have their turn */
-    double work;                           /* so far */
-    double at, value;                      /* work and Phi at the beginning of this block */
-    double gain[2];                        /* for each unit of work, of the last block of each */
-    double block;                          /* passes in the next block of batches */
-    double passes;                         /* in this block */
-    double passes_in_all, blocks;          /* of batches */
-    double looked_at, watched_at;          /* passes in all when x, and f, were looked at last */
-    double f_first, f_least, step_most;    /* in this block; of x */
-    double batch_work;                     /* of the last block of batches */
-    double steps;                          /* of penalties, so far */
-    double d_most, r_most, least;          /* their largest |d| and |r|, the least share of both, */
-    double least_at;                       /* and in which step */
+    blv_vec *v;                      /* the run's */
+    blv_vec *kept[3], *best[3];      /* x, y, v: before the block of batches; of the least f */
+    blv_vec *x_before, *move;        /* x a pass ago, and how it went in the pass before */
+    double phase, begins;            /* begins: the phase, with the next step */
+    double can_batch;                /* not 0: batches may have their turn */
+    double work;                     /* so far */
+    double at, value;                /* work and Phi at the beginning of this block */
+    double gain[2];                  /* for each unit of work, of the last block of each */
+    double block;                    /* passes in the next block of batches */
+    double passes;                   /* in this block */
+    double passes_in_all, blocks;    /* of batches */
+    double looked_at, watched_at;    /* passes in all when x, and f, were looked at last */
+    double f_first, f_least, f_last; /* in this block */
+    double step_most;                /* of x */
+    double batch_work;               /* of the last block of batches */
+    double steps;                    /* of penalties, so far */
+    double d_most, r_most, least;    /* their largest |d| and |r|, the least share of both, */
+    double least_at;                 /* and in which step */
 } autom;
 
 static const blv_solver *const batch_solver = &blv_solver_saba;
@@ -74,9 +77,13 @@ static bool wants_batches(const blv_run *run, const blv_problem_def *def) {
 }
 
 static blv_error keep_state(blv_run *run, autom *s) {
-    BLV_CHECK(blv_state_vec(run, "x kept", BLV_LEVEL_X, &s->x_kept));
-    BLV_CHECK(blv_state_vec(run, "y kept", BLV_LEVEL_Y, &s->y_kept));
-    BLV_CHECK(blv_state_vec(run, "v kept", BLV_LEVEL_Y, &s->v_kept));
+    static const char *const kept[] = {"x kept", "y kept", "v kept"};
+    static const char *const best[] = {"x best", "y best", "v best"};
+    for (size_t i = 0; i < 3; i++) {
+        blv_level level = i == 0 ? BLV_LEVEL_X : BLV_LEVEL_Y;
+        BLV_CHECK(blv_state_vec(run, kept[i], level, &s->kept[i]));
+        BLV_CHECK(blv_state_vec(run, best[i], level, &s->best[i]));
+    }
     BLV_CHECK(blv_state_vec(run, "x before", BLV_LEVEL_X, &s->x_before));
     BLV_CHECK(blv_state_vec(run, "move", BLV_LEVEL_X, &s->move));
     return blv_state_hiddens(
@@ -85,8 +92,8 @@ static blv_error keep_state(blv_run *run, autom *s) {
         &s->gain[ON_WHOLE], "block", &s->block, "passes", &s->passes, "can batch", &s->can_batch,
         "passes in all", &s->passes_in_all, "blocks", &s->blocks, "batch work", &s->batch_work,
         "looked at", &s->looked_at, "watched at", &s->watched_at, "first f", &s->f_first, "least f",
-        &s->f_least, "most step", &s->step_most, "steps", &s->steps, "most d", &s->d_most, "most r",
-        &s->r_most, "least", &s->least, "least at", &s->least_at, NULL);
+        &s->f_least, "last f", &s->f_last, "most step", &s->step_most, "steps", &s->steps, "most d",
+        &s->d_most, "most r", &s->r_most, "least", &s->least, "least at", &s->least_at, NULL);
 }
 
 static blv_error auto_open(blv_run *run, void *state) {
@@ -144,17 +151,22 @@ static blv_flow set(blv_run *run, blv_vec *iterate, const blv_vec *value) {
     return blv_move_to(run, iterate, 1, (const double[]){1.0}, &value);
 }
 
-static void keep(blv_run *run, autom *s) {
-    blv_vec_copy(s->x_kept, blv_run_x(run));
-    blv_vec_copy(s->y_kept, blv_run_y(run));
-    blv_vec_copy(s->v_kept, s->v);
+static void keep(blv_run *run, autom *s, blv_vec *const *place) {
+    blv_vec_copy(place[0], blv_run_x(run));
+    blv_vec_copy(place[1], blv_run_y(run));
+    blv_vec_copy(place[2], s->v);
 }
 
-static blv_flow go_back(blv_run *run, autom *s) {
+static blv_flow go_back(blv_run *run, autom *s, blv_vec *const *place) {
+    BLV_TRY(set(run, blv_run_x(run), place[0]));
+    BLV_TRY(set(run, blv_run_y(run), place[1]));
+    return set(run, s->v, place[2]);
+}
+
+/* To where the block of batches began. */
+static blv_flow undo_block(blv_run *run, autom *s) {
     s->gain[ON_BATCHES] = 0.0;
-    BLV_TRY(set(run, blv_run_x(run), s->x_kept));
-    BLV_TRY(set(run, blv_run_y(run), s->y_kept));
-    return set(run, s->v, s->v_kept);
+    return go_back(run, s, s->kept);
 }
 
 /* Where x goes on as it did before the last look, its step is too short, and where it comes back,
@@ -181,7 +193,11 @@ static blv_flow watch_f(blv_run *run, autom *s) {
     double f, *step = blv_nested_scalar(run, &s->batches, "auto_step_x");
     BLV_TRY(blv_oracle_upper(run, NULL, blv_run_x(run), blv_run_y(run), &f, NULL, NULL));
     s->watched_at = s->passes_in_all;
-    s->f_least = fmin(s->f_least, f);
+    s->f_last = f;
+    if (f <= s->f_least) {
+        s->f_least = f;
+        keep(run, s, s->best);
+    }
     if (f <= s->f_least + rise * (s->f_first - s->f_least))
         return BLV_GO;
     s->step_most = 0.25 * *step;
@@ -196,7 +212,8 @@ static blv_flow begin_batches(blv_run *run, autom *s) {
     s->looked_at = s->watched_at = s->passes_in_all;
     s->step_most = longer * *blv_nested_scalar(run, &s->batches, "auto_step_x");
     BLV_TRY(blv_oracle_upper(run, NULL, blv_run_x(run), blv_run_y(run), &s->f_first, NULL, NULL));
-    s->f_least = s->f_first;
+    s->f_least = s->f_last = s->f_first;
+    keep(run, s, s->best);
     return BLV_GO;
 }
 
@@ -213,7 +230,7 @@ static blv_flow step_on_batches(blv_run *run, autom *s) {
     size_t a_pass = def->lower_samples / batch_of(run);
     size_t steps = a_pass / STEPS_IN_A_PASS + 1;
     if (s->begins != 0.0) {
-        keep(run, s);
+        keep(run, s, s->kept);
         if (s->blocks > 0.0)
             BLV_TRY(begin_anew(run, s));
         BLV_TRY(begin_batches(run, s));
@@ -232,15 +249,17 @@ static blv_flow step_on_batches(blv_run *run, autom *s) {
 
 static blv_flow batch_step(blv_run *run, autom *s) {
     blv_flow flow = step_on_batches(run, s);
-    if (flow == BLV_NONFINITE || flow == BLV_NO_INVERSE) {
-        blv_run_note(run, "batches ran off: back to where they began");
-        flow = go_back(run, s);
-        s->passes = s->block;
-    }
-    BLV_TRY(flow);
-    if (s->passes >= s->block)
-        turn_to(s, ON_WHOLE);
-    return BLV_GO;
+    bool ran_off = flow == BLV_NONFINITE || flow == BLV_NO_INVERSE;
+    if (ran_off)
+        blv_run_note(run, "batches ran off: back to the best of them");
+    else
+        BLV_TRY(flow);
+    if (!ran_off && s->passes < s->block)
+        return BLV_GO;
+    turn_to(s, ON_WHOLE);
+    if (!ran_off)
+        BLV_TRY(watch_f(run, s));
+    return ran_off || s->f_last > s->f_least ? go_back(run, s, s->best) : BLV_GO;
 }
 
 /* Phi at the end of a block, and what the block has gained. */
@@ -251,10 +270,11 @@ static blv_flow judge_batches(blv_run *run, autom *s) {
         return flow;
     s->gain[ON_BATCHES] = (s->value - s->descent.phi) / spent;
     if (flow != BLV_GO || !(s->descent.phi < s->value)) {
-        BLV_TRY(go_back(run, s));
+        BLV_TRY(undo_block(run, s));
         BLV_TRY(blv_auto_descent_begin(run, &s->descent));
     }
     s->batch_work = spent;
+    s->block = s->blocks == 0.0 ? PASSES_AGAIN : s->block;
     s->blocks++;
     if (s->blocks == 1.0)
         blv_run_note(run, "batches of %zu for %.1f passes, then whole sums: Phi = %.6g there",

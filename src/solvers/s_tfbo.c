@@ -21,6 +21,7 @@
 #include "blocks/param_rows.h"
 #include "blocks/steps.h"
 #include "blocks/tuning_free_units.h"
+#include "core/ahead.h"
 #include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
@@ -32,6 +33,7 @@ typedef struct s_tfbo {
     blv_hypergradient_terms at;
     blv_vec *v;
     double alpha, beta, gamma;
+    double alpha_next, beta_next, gamma_next, phi, alpha_phi; /* of this iteration */
     blv_tuning_free_units unit;
     double first_step_x, last_d_norm, largest_d_norm; /* to notice steps that have collapsed */
 } s_tfbo;
@@ -76,35 +78,43 @@ static void note_collapse(blv_run *run, s_tfbo *s, double d_norm, double step_x)
         s->last_d_norm = d_norm;
 }
 
+/* The sums with the norms of this iteration, and the steps. */
+static void next_steps(blv_run *run, s_tfbo *s, blv_metrics *m) {
+    const blv_tuning_free_units *u = &s->unit;
+    blv_hypot_later(run, &s->beta_next, &s->beta, &m->gy_norm, u->gy);
+    blv_hypot_later(run, &s->gamma_next, &s->gamma, &m->r_norm, u->r);
+    blv_hypot_later(run, &s->alpha_next, &s->alpha, &m->d_norm, u->d);
+    blv_larger_later(run, &s->phi, &s->beta_next, &s->gamma_next);
+    blv_product_later(run, &s->alpha_phi, &s->alpha_next, &s->phi);
+    blv_quotient_later(run, &m->step_y, u->step_y * s->eta_y, &s->beta_next);
+    blv_quotient_later(run, &m->step_v, u->step_v * s->eta_v, &s->phi);
+    blv_quotient_later(run, &m->step_x, u->step_x * s->eta_x, &s->alpha_phi);
+}
+
 static blv_flow s_tfbo_step(blv_run *run, void *state) {
     s_tfbo *s = state;
     blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = s->at.hv, *d = s->at.fx;
     const blv_batch *bf = blv_sampler_next(s->at.f_batches),
                     *bg = blv_sampler_next(s->at.g_batches);
-    double gy_norm, r_norm, d_norm;
+    blv_metrics *m = blv_run_metrics(run);
 
     BLV_TRY(blv_oracle_upper(run, bf, x, y, NULL, s->at.fx, s->at.fy));
     BLV_TRY(blv_oracle_all(run, bg, x, y, s->v, s->at.gy, s->at.hv, s->at.jv));
     blv_vec_combine(r, 1.0, s->at.hv, -1.0, s->at.fy);
     blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
-    BLV_TRY(blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&gy_norm, s->at.gy), BLV_NORM(&r_norm, r),
-                                            BLV_NORM(&d_norm, d))));
+    const blv_scalar norms[] = {BLV_NORM(&m->gy_norm, s->at.gy), BLV_NORM(&m->r_norm, r),
+                                BLV_NORM(&m->d_norm, d)};
+    BLV_TRY((bf || bg ? blv_run_reduce_later : blv_run_reduce)(run, 3, norms));
+    next_steps(run, s, m);
 
-    const blv_tuning_free_units *u = &s->unit;
-    double beta = hypot(s->beta, gy_norm / u->gy), gamma = hypot(s->gamma, r_norm / u->r);
-    double phi = fmax(beta, gamma), alpha = hypot(s->alpha, d_norm / u->d);
-    double step_y = u->step_y * s->eta_y / beta, step_v = u->step_v * s->eta_v / phi,
-           step_x = u->step_x * s->eta_x / (alpha * phi);
-
-    *blv_run_metrics(run) = (blv_metrics){gy_norm, r_norm, d_norm, step_y, step_v, step_x};
-    BLV_TRY(blv_move(run, y, step_y, s->at.gy));
-    BLV_TRY(blv_move(run, s->v, step_v, r));
-    BLV_TRY(blv_move(run, x, step_x, d));
-    s->alpha = alpha;
-    s->beta = beta;
-    s->gamma = gamma;
+    BLV_TRY(blv_move_later(run, y, &m->step_y, s->at.gy));
+    BLV_TRY(blv_move_later(run, s->v, &m->step_v, r));
+    BLV_TRY(blv_move_later(run, x, &m->step_x, d));
+    blv_copy_later(run, &s->alpha, &s->alpha_next);
+    blv_copy_later(run, &s->beta, &s->beta_next);
+    blv_copy_later(run, &s->gamma, &s->gamma_next);
     if (!s->scale && !bf && !bg)
-        note_collapse(run, s, d_norm, step_x);
+        note_collapse(run, s, m->d_norm, m->step_x);
     return BLV_GO;
 }
 

@@ -42,9 +42,10 @@ static blv_flow soba_step(blv_run *run, void *state) {
     BLV_TRY(blv_oracle_all(run, bg, x, y, s->v, p->gy, p->hv, p->jv));
     blv_vec_combine(r, 1.0, p->hv, -1.0, p->fy);
     blv_vec_combine(d, 1.0, p->fx, -1.0, p->jv);
-    BLV_TRY(blv_steps_measure(
-        run, &s->steps,
-        &(const blv_directions){.gy = p->gy, .r = r, .d = d, .v = s->v, .hv = p->hv}));
+    BLV_TRY(
+        blv_steps_measure(run, &s->steps,
+                          &(const blv_directions){
+                              .gy = p->gy, .r = r, .d = d, .v = s->v, .hv = p->hv, .later = true}));
     m->step_y = blv_steps_y(&s->steps, decay, bg, p->gy, m->gy_norm);
     m->step_v = blv_steps_v(&s->steps, decay, bg, r, m->r_norm);
     m->step_x = blv_steps_x(&s->steps, decay, bg ? bg : bf, d, m->d_norm);

@@ -9,9 +9,10 @@ struct blv_space {
     int threads;
     void *context;
     const blv_space_ops *ops;
-    const blv_ranks *ranks; /* NULL: of this process alone */
-    const void *loops;      /* of vectors in host memory: a blv_host_loops */
-    blv_error error;        /* the first failure of an operation */
+    const blv_ranks *ranks;            /* NULL: of this process alone */
+    const void *loops;                 /* of vectors in host memory: a blv_host_loops */
+    const struct blv_later_ops *later; /* NULL: scalars are known at once */
+    blv_error error;                   /* the first failure of an operation */
     blv_message why;
 };
 

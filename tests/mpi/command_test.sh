@@ -65,15 +65,26 @@ done
 ranks 2 solve hyperclean $digits $settings --json --no-store --out again.npz >again.json
 cmp -s 2.npz again.npz || fail "two runs on 2 ranks differ"
 
+# Started as srun --mpi=pmix does it.
+# shellcheck disable=SC2016,SC2086
+timeout 120 "$run_ranks" 2 sh -c 'unset OMPI_COMM_WORLD_SIZE; SLURM_STEP_NUM_TASKS=2 exec "$@"' - \
+    "$bilevel" solve hyperclean $digits $settings --json --no-store >srun.json
+[ "$(wc -l <srun.json)" -eq "$(wc -l <one.json)" ] || fail "tasks of srun are no ranks"
+
 # clean: the verdicts of one process, but for what rounding turns; the files of one process.
 gzip -dc "$data/digits.csv.gz" | head -250 >digits.csv
 "$bilevel" data corrupt digits.csv noisy.csv --share 0.2 >/dev/null
-cleaning="--threads 1 --folds 2 --ridge 0.001 --no-certificate --no-store --quiet --model linear"
+cleaning="--threads 1 --folds 2 --ridge 0.001 --no-certificate --no-store --model linear"
 # shellcheck disable=SC2086
-"$bilevel" clean noisy.csv $cleaning -o one.csv 2>/dev/null
+"$bilevel" clean noisy.csv $cleaning -o one.csv >/dev/null 2>&1
+gzip -k noisy.csv # which one rank reads
 # shellcheck disable=SC2086
-ranks 2 clean noisy.csv $cleaning -o two.csv --write-clean kept.csv
-paste -d, two.csv one.csv | awk -F, 'NR > 1 { same += $3 == $9 } END { exit !(same >= 240) }' ||
+ranks 2 clean noisy.csv.gz $cleaning -o two.csv --write-clean kept.csv >said.txt 2>&1
+[ "$(grep -c "noisy.csv.gz: one rank has read the whole file" said.txt)" -eq 1 ] || fail "no note about gzip"
+verdicts() { cut -d, -f3 "$1"; }
+verdicts one.csv >verdicts.txt
+verdicts two.csv | paste -d, - verdicts.txt |
+    awk -F, 'NR > 1 { same += $1 == $2 } END { exit !(same >= 240) }' ||
     fail "clean on ranks has other verdicts"
 [ "$(wc -l <kept.csv)" -eq $(($(grep -c ",keep," two.csv) + 1)) ] || fail "other rows are kept"
 if ranks 2 clean noisy.csv --model mlp --no-store 2>refused; then fail "clean with a network"; fi

@@ -17,13 +17,13 @@ static blv_ranks *ranks;
 
 static blv_space *replicated(size_t dim, blv_precision precision) {
     blv_space *space;
-    assert_int_equal(blv_space_create_replicated(&space, ranks, dim, precision, 1), BLV_OK);
+    assert_int_equal(blv_space_create_replicated(&space, ranks, dim, precision, 2), BLV_OK);
     return space;
 }
 
 static blv_space *spread(size_t dim, blv_precision precision) {
     blv_space *space;
-    assert_int_equal(blv_space_create_spread(&space, ranks, dim, NULL, 0, precision, 1), BLV_OK);
+    assert_int_equal(blv_space_create_spread(&space, ranks, dim, NULL, 0, precision, 2), BLV_OK);
     return space;
 }
 
@@ -35,7 +35,7 @@ static blv_space *uneven(size_t dim, blv_precision precision) {
     for (size_t i = 0; i < dim; i++)
         if ((i % 3 == 0 ? 0 : ranks->count - 1) == ranks->rank)
             index[local++] = i;
-    assert_int_equal(blv_space_create_spread(&space, ranks, dim, index, local, precision, 1),
+    assert_int_equal(blv_space_create_spread(&space, ranks, dim, index, local, precision, 2),
                      BLV_OK);
     free(index);
     return space;

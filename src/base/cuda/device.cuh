@@ -8,6 +8,9 @@
 #pragma once
 
 #include "bilevel/space.h"
+extern "C" {
+#include "space/later.h"
+}
 
 #include <cstddef>
 #include <cstdint>
@@ -95,6 +98,7 @@ struct vector_op {
     void *out;
     const void *in[BLV_LINCOMB_MAX];
     double c[BLV_LINCOMB_MAX];
+    const double *factor; /* of the second term; NULL: 1 */
 };
 struct vector_pair {
     const void *a, *b;
@@ -105,6 +109,31 @@ void enqueue(const vector_op &op);
 void flush();
 /* a'b of all pairs; one wait. */
 void reduce(size_t count, const vector_pair *pairs, double *result);
+
+/* ---- Numbers that stay on the GPU; see space/later.h ---- */
+
+struct late_numbers {
+    double value[BLV_LATER_NUMBERS];
+    unsigned not_finite; /* a pair was, since the host has looked */
+};
+/* A number by its place, or else (place < 0) by its value. */
+struct late_operand {
+    int place;
+    double value;
+};
+struct late_op {
+    int rule, result;
+    double c;
+    late_operand a, b;
+};
+/* What follows the queued operations: pairs are summed, then numbers are computed. A place < 0: only
+ * whether the sum is finite counts. */
+void reduce_late(late_numbers *numbers, size_t count, const vector_pair *pairs, const int *place,
+                 const bool *is_norm);
+void compute_late(late_numbers *numbers, const late_op &op);
+double late_value_here(int rule, double c, double a, double b); /* by the host */
+/* Waits for them; false: one was not finite, or the GPU has failed. */
+bool read_late(late_numbers *numbers, double *value);
 
 /* ---- Launches ---- */
 

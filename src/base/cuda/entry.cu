@@ -1,6 +1,7 @@
 /* What libbilevel-cuda hands over. */
 #include "base/cuda/device.cuh"
 #include "kernels/cuda/cuda_kernels.cuh"
+#include "nn/cuda/cuda_network.cuh"
 #include "space/cuda/cuda_space.cuh"
 extern "C" {
 #include "base/device_library.h"
@@ -18,8 +19,9 @@ static const blv_device_tables tables = {
     .open = gpu::open,
     .stream = stream,
     .space = &blv_cuda_ops,
+    .later = &blv_cuda_later,
     .kernels = {&blv_cuda_kernels_f64, &blv_cuda_kernels_f32},
-    .networks = nullptr};
+    .networks = &blv_cuda_networks};
 
 extern "C" __attribute__((visibility("default"))) const blv_device_tables *blv_cuda_tables(void) {
     return &tables;

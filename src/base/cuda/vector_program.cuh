@@ -8,7 +8,7 @@
 
 namespace gpu {
 
-constexpr int QUEUE = 16, TASKS = 2, FEW_PAIRS = 12;
+constexpr int QUEUE = 16, TASKS = 2, FEW_PAIRS = BLV_LATER_PAIRS, LATE_OPS = 12;
 constexpr unsigned BLOCK = 512;           /* threads of a block that does tasks */
 constexpr size_t LONGEST_IN_BLOCK = 20000; /* numbers that one block may update on the way */
 constexpr size_t SHORT_PAIR = 1024;        /* that one warp sums */
@@ -19,6 +19,15 @@ template <int PAIRS> struct program {
     vector_pair pair[PAIRS > 0 ? PAIRS : 1];
 };
 
+/* What comes after the pairs of a launch whose numbers stay on the GPU. */
+struct late_end {
+    late_numbers *numbers; /* NULL: the host gets them */
+    int ops;
+    int8_t place[FEW_PAIRS];
+    bool is_norm[FEW_PAIRS];
+    late_op op[LATE_OPS];
+};
+
 /* What a task is made of is known to its kernel. */
 struct task {
     alignas(16) unsigned char bytes[512];
@@ -27,6 +36,7 @@ struct alignas(16) block_program {
     program<FEW_PAIRS> list;
     answer *to; /* of the pairs */
     unsigned long long number;
+    late_end late;
     task of[TASKS];
 };
 
@@ -34,8 +44,24 @@ typedef void (*task_kernel)(block_program);
 void enqueue_task(task_kernel kernel, const void *bytes, size_t size);
 
 /* Such kernels are on the GPU before the one before has ended, and wait for it there. */
+__device__ inline void let_next_begin() {
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+__device__ inline void wait_for_last() {
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
 __device__ inline void begin_small_kernel() {
-    asm volatile("griddepcontrol.launch_dependents; griddepcontrol.wait;" ::: "memory");
+    let_next_begin();
+    wait_for_last();
+}
+
+/* A program into shared memory: where parameters of a kernel are, each line is slow to come the
+ * first time. */
+__device__ inline void take_program(const block_program &from, block_program &to) {
+    static_assert(sizeof(block_program) % sizeof(uint4) == 0, "it is copied in fours of words");
+    for (unsigned i = threadIdx.x; i < sizeof(block_program) / sizeof(uint4); i += blockDim.x)
+        reinterpret_cast<uint4 *>(&to)[i] = reinterpret_cast<const uint4 *>(&from)[i];
+    __syncthreads();
 }
 
 template <class... P, class... A>
@@ -120,9 +146,10 @@ __device__ inline double element(const vector_op &op, size_t i) {
     default: {
         const double first = get(op.in[0], single, i);
         const double second = op.count > 1 ? get(op.in[1], single, i) : 0.0;
+        const double of_second = op.factor ? op.c[1] * *op.factor : op.c[1];
         double sum = __dmul_rn(op.c[0], first);
         if (op.count > 1)
-            sum = __dadd_rn(sum, __dmul_rn(op.c[1], second));
+            sum = __dadd_rn(sum, __dmul_rn(of_second, second));
         for (int t = 2; t < op.count; t++)
             sum = __dadd_rn(sum, __dmul_rn(op.c[t], get(op.in[t], single, i)));
         return sum;
@@ -197,9 +224,69 @@ __device__ inline double sum_short(const vector_pair &p) {
     return sum_of_warp(sum);
 }
 
+/* As blv_later_value, with the same bits on the host and on the GPU: products and sums are rounded
+ * one by one. */
+__host__ __device__ inline double late_value(int rule, double c, double a, double b) {
+    switch (rule) {
+    case BLV_LATER_HYPOT: {
+        const double q = b / c, larger = fmax(a, q), share = larger > 0.0 ? fmin(a, q) / larger : 0.0;
+#ifdef __CUDA_ARCH__
+        return larger * sqrt(__dadd_rn(1.0, __dmul_rn(share, share)));
+#else
+        return larger * sqrt(1.0 + share * share);
+#endif
+    }
+    case BLV_LATER_LARGER:
+        return fmax(a, b);
+    case BLV_LATER_PRODUCT:
+        return a * b;
+    default:
+        return c / a;
+    }
+}
+
+/* By the first warp of the block that has all sums of the pairs, in the memory of its block. */
+__device__ inline void end_late(const late_end &e, int pairs, const double *sum) {
+    __shared__ double value[BLV_LATER_NUMBERS];
+    const int lane = int(threadIdx.x);
+    if (lane >= 32)
+        return;
+    if (lane < BLV_LATER_NUMBERS)
+        value[lane] = __ldcg(&e.numbers->value[lane]);
+    __syncwarp();
+    if (lane < pairs) {
+        if (!isfinite(sum[lane]))
+            e.numbers->not_finite = 1;
+        if (e.place[lane] >= 0)
+            value[e.place[lane]] = e.is_norm[lane] ? sqrt(sum[lane]) : sum[lane];
+    }
+    __syncwarp();
+    for (int i = 0; lane == 0 && i < e.ops; i++) {
+        const late_op &op = e.op[i];
+        const double a = op.a.place < 0 ? op.a.value : value[op.a.place],
+                     b = op.b.place < 0 ? op.b.value : value[op.b.place];
+        value[op.result] = late_value(op.rule, op.c, a, b);
+    }
+    __syncwarp();
+    if (lane < BLV_LATER_NUMBERS)
+        e.numbers->value[lane] = value[lane];
+}
+static_assert(BLV_LATER_NUMBERS <= 32 && BLV_LATER_PAIRS <= 32, "one warp has them all");
+
 /* Operations, tasks, pairs. */
 template <class F> __device__ inline void run_block_program(const block_program &p, F run_task) {
     run_in_block(p.list.op, p.list.ops, run_task);
+    if (p.late.numbers) {
+        __shared__ double sums[FEW_PAIRS];
+        for (int k = int(threadIdx.x) / 32; k < p.list.pairs; k += int(BLOCK) / 32) {
+            const double sum = sum_short(p.list.pair[k]);
+            if (threadIdx.x % 32 == 0)
+                sums[k] = sum;
+        }
+        __syncthreads();
+        end_late(p.late, p.list.pairs, sums);
+        return;
+    }
     if (p.list.pairs == 0)
         return;
     for (int k = int(threadIdx.x) / 32; k < p.list.pairs; k += int(BLOCK) / 32) {

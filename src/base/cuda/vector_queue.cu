@@ -32,10 +32,25 @@ __device__ static void sum_long(const vector_pair &p, double *of_warp) {
         of_warp[threadIdx.x / 32] = sum;
 }
 
+/* Sums of all pairs, in shared memory, go to the host or stay. */
+__device__ static void hand_over(int pairs, const double *sums, const late_end &late, answer *to,
+                                 unsigned long long number) {
+    if (late.numbers) {
+        end_late(late, pairs, sums);
+        return;
+    }
+    for (int k = static_cast<int>(threadIdx.x); k < pairs; k += THREADS)
+        to->value[k] = sums[k];
+    __threadfence_system();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        reply(to, number);
+}
+
 template <int PAIRS>
 __global__ void __launch_bounds__(THREADS)
-    run_program(const __grid_constant__ program<PAIRS> p, double *partial, unsigned *done,
-                answer *to, unsigned long long number) {
+    run_program(const __grid_constant__ program<PAIRS> p, const __grid_constant__ late_end late,
+                double *partial, unsigned *done, answer *to, unsigned long long number) {
     begin_small_kernel();
     if (gridDim.x == 1)
         run_in_block(p.op, p.ops, [](int) {});
@@ -49,6 +64,7 @@ __global__ void __launch_bounds__(THREADS)
     }
     if constexpr (PAIRS > 0) {
         __shared__ double of_warp[PAIRS][THREADS / 32]; /* of long pairs */
+        __shared__ double sums[PAIRS];
         __shared__ bool last;
         const int warp = static_cast<int>(threadIdx.x) / 32;
         __syncthreads(); /* short vectors are updated by this block */
@@ -58,17 +74,17 @@ __global__ void __launch_bounds__(THREADS)
             } else if (blockIdx.x == 0 && warp == k % static_cast<int>(THREADS / 32)) {
                 const double sum = sum_short(p.pair[k]);
                 if (threadIdx.x % 32 == 0)
-                    to->value[k] = sum;
+                    partial[k * MOST_BLOCKS] = sums[k] = sum;
             }
-        __threadfence_system();
         __syncthreads();
         if (gridDim.x == 1) {
-            if (threadIdx.x == 0)
-                reply(to, number);
+            hand_over(p.pairs, sums, late, to, number);
             return;
         }
         for (int k = static_cast<int>(threadIdx.x); k < p.pairs; k += THREADS) {
             double sum = 0.0;
+            if (blocks_of(p.pair[k].n) == 1)
+                continue;
             for (int w = 0; w < static_cast<int>(THREADS / 32); w++)
                 sum += of_warp[k][w];
             partial[k * MOST_BLOCKS + blockIdx.x] = sum;
@@ -83,20 +99,16 @@ __global__ void __launch_bounds__(THREADS)
         __threadfence();
         for (int k = warp; k < p.pairs; k += THREADS / 32) {
             double sum = 0.0;
-            if (blocks_of(p.pair[k].n) == 1)
-                continue;
             for (unsigned b = threadIdx.x % 32; b < blocks_of(p.pair[k].n); b += 32)
                 sum += __ldcg(&partial[k * MOST_BLOCKS + b]);
             sum = sum_of_warp(sum);
             if (threadIdx.x % 32 == 0)
-                to->value[k] = sum;
+                sums[k] = sum;
         }
-        __threadfence_system();
-        __syncthreads();
-        if (threadIdx.x == 0) {
+        if (threadIdx.x == 0)
             *done = 0;
-            reply(to, number);
-        }
+        __syncthreads();
+        hand_over(p.pairs, sums, late, to, number);
     }
 }
 
@@ -122,11 +134,15 @@ static size_t fill_program(program<PAIRS> &p, size_t count, const vector_pair *p
     return longest;
 }
 
+static late_end ending; /* of what is queued, where its numbers stay on the GPU */
+static vector_pair ending_pair[FEW_PAIRS];
+static size_t ending_pairs;
+
 template <int PAIRS> static void send(size_t count, const vector_pair *pairs, const question &q) {
     program<PAIRS> p;
     const size_t longest = fill_program(p, count, pairs);
-    launch_small(run_program<PAIRS>, dim3(blocks_of(longest)), dim3(THREADS), 0, p, partials,
-                 finished, q.to, q.number);
+    launch_small(run_program<PAIRS>, dim3(std::max(blocks_of(longest), 1u)), dim3(THREADS), 0, p,
+                 ending, partials, finished, q.to, q.number);
 }
 
 /* ---- Tasks ---- */
@@ -140,6 +156,7 @@ static void send_tasks(size_t count, const vector_pair *pairs, const question &q
     fill_program(p.list, count, pairs);
     p.to = q.to;
     p.number = q.number;
+    p.late = ending;
     for (int i = 0; i < task_count; i++)
         p.of[i] = tasks[i];
     task_count = 0;
@@ -153,9 +170,35 @@ static bool are_short(size_t count, const vector_pair *pairs) {
     return count <= FEW_PAIRS;
 }
 
+static bool make_partials() {
+    if (!partials) {
+        partials = room<double>(SCALARS * MOST_BLOCKS);
+        finished = room<unsigned>(1);
+    }
+    return partials && finished;
+}
+
+static void send_ending() {
+    if (task_count > 0 && !are_short(ending_pairs, ending_pair)) {
+        const late_end kept = ending;
+        ending.numbers = nullptr;
+        send_tasks(0, nullptr, question{});
+        ending = kept;
+    }
+    if (task_count > 0)
+        send_tasks(ending_pairs, ending_pair, question{});
+    else if (make_partials())
+        send<FEW_PAIRS>(ending_pairs, ending_pair, question{});
+    ending.numbers = nullptr;
+    ending.ops = 0;
+    ending_pairs = 0;
+}
+
 void flush() {
     std::lock_guard<std::recursive_mutex> hold(lock);
-    if (task_count > 0)
+    if (ending.numbers)
+        send_ending();
+    else if (task_count > 0)
         send_tasks(0, nullptr, question{});
     else if (queued > 0)
         send<0>(0, nullptr, question{});
@@ -179,7 +222,7 @@ static bool meets_wave(const vector_op &op) {
 
 void enqueue(const vector_op &op) {
     std::lock_guard<std::recursive_mutex> hold(lock);
-    if (queued == QUEUE || (task_count > 0 && op.n > LONGEST_IN_BLOCK))
+    if (ending.numbers || queued == QUEUE || (task_count > 0 && op.n > LONGEST_IN_BLOCK))
         flush();
     queue[queued] = op;
     queue[queued].starts_wave = meets_wave(op);
@@ -189,7 +232,7 @@ void enqueue(const vector_op &op) {
 void enqueue_task(task_kernel kernel, const void *bytes, size_t size) {
     std::lock_guard<std::recursive_mutex> hold(lock);
     bool fits =
-        queued < QUEUE && task_count < TASKS && (task_count == 0 || kernel_of_tasks == kernel);
+        !ending.numbers && queued < QUEUE && task_count < TASKS && (task_count == 0 || kernel_of_tasks == kernel);
     for (int o = 0; o < queued; o++)
         fits = fits && queue[o].n <= LONGEST_IN_BLOCK;
     if (!fits)
@@ -207,14 +250,12 @@ void reduce(size_t count, const vector_pair *pairs, double *result) {
     question q;
     {
         std::lock_guard<std::recursive_mutex> hold(lock);
-        if (!partials) {
-            partials = room<double>(SCALARS * MOST_BLOCKS);
-            finished = room<unsigned>(1);
-        }
+        if (ending.numbers)
+            flush();
         q = ask();
         if (task_count > 0 && are_short(count, pairs)) {
             send_tasks(count, pairs, q);
-        } else if (partials && finished) {
+        } else if (make_partials()) {
             if (task_count > 0)
                 flush();
             (count <= FEW_PAIRS ? send<FEW_PAIRS> : send<SCALARS>)(count, pairs, q);
@@ -223,6 +264,57 @@ void reduce(size_t count, const vector_pair *pairs, double *result) {
     const bool answered = wait(q);
     for (size_t k = 0; k < count; k++)
         result[k] = answered ? q.here->value[k] : NAN;
+}
+
+/* ---- Numbers that stay ---- */
+
+void reduce_late(late_numbers *numbers, size_t count, const vector_pair *pairs, const int *place,
+                 const bool *is_norm) {
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    if (ending.numbers)
+        flush();
+    ending.numbers = numbers;
+    ending_pairs = count;
+    for (size_t i = 0; i < count; i++) {
+        ending_pair[i] = pairs[i];
+        ending.place[i] = static_cast<int8_t>(place[i]);
+        ending.is_norm[i] = is_norm[i];
+    }
+}
+
+void compute_late(late_numbers *numbers, const late_op &op) {
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    if (ending.numbers && (ending.numbers != numbers || ending.ops == LATE_OPS))
+        flush();
+    ending.numbers = numbers;
+    ending.op[ending.ops++] = op;
+}
+
+double late_value_here(int rule, double c, double a, double b) {
+    return late_value(rule, c, a, b);
+}
+
+static __global__ void report_late(late_numbers *numbers, answer *to, unsigned long long number) {
+    if (threadIdx.x < BLV_LATER_NUMBERS)
+        to->value[threadIdx.x] = numbers->value[threadIdx.x];
+    if (threadIdx.x == 31) {
+        to->value[BLV_LATER_NUMBERS] = numbers->not_finite;
+        numbers->not_finite = 0;
+    }
+    __threadfence_system();
+    __syncwarp();
+    if (threadIdx.x == 0)
+        reply(to, number);
+}
+
+bool read_late(late_numbers *numbers, double *value) {
+    const question q = ask();
+    launch(report_late, dim3(1), dim3(32), 0, numbers, q.to, q.number);
+    if (!wait(q))
+        return false;
+    for (int i = 0; i < BLV_LATER_NUMBERS; i++)
+        value[i] = q.here->value[i];
+    return q.here->value[BLV_LATER_NUMBERS] == 0.0 && !failure();
 }
 
 } // namespace gpu

@@ -44,18 +44,20 @@ static __global__ void finish_loss(const double *losses, size_t groups, double s
     }
 }
 
+double finish_losses(const double *losses, size_t groups, double scale) {
+    const gpu::question asked = gpu::ask();
+    gpu::launch(finish_loss, dim3(1), dim3(32), 0, losses, groups, scale, asked.to, asked.number);
+    return gpu::wait(asked) ? asked.here->value[0] : double(NAN);
+}
+
 template <class real> void finish_sweep(const blv_sweep *sweep, finish_task<real> f) {
     f = finish_inputs(sweep, f);
     const unsigned outputs = unsigned(f.classes) * ((f.gradient ? 1u : 0u) + (f.hessian ? 1u : 0u));
     if (outputs > 0 && f.partial)
         gpu::launch_early(finish_sums<real>, dim3(gpu::blocks_for(f.columns, COLUMNS), outputs),
                           dim3(COLUMNS, LANES), 0, f);
-    if (!sweep->loss)
-        return;
-    const gpu::question asked = gpu::ask();
-    gpu::launch(finish_loss, dim3(1), dim3(32), 0, f.losses, f.loss_groups, sweep->scale, asked.to,
-                asked.number);
-    *sweep->loss = gpu::wait(asked) ? asked.here->value[0] : double(NAN);
+    if (sweep->loss)
+        *sweep->loss = finish_losses(f.losses, f.loss_groups, sweep->scale);
 }
 
 template void finish_sweep<float>(const blv_sweep *, finish_task<float>);

@@ -158,6 +158,21 @@ template <class real> struct small_sweep {
 template <class real, int PER> struct small_sweeps {
     const gpu::block_program &p;
     pass_room<PER, gpu::BLOCK / 32> &room;
+    /* Rows do not depend on what has not ended yet. */
+    __device__ void fetch_ahead(int number) const {
+        const sweep_task<real> &a =
+            reinterpret_cast<const small_sweep<real> *>(p.of[number].bytes)->a;
+        const size_t line = 128;
+        if (a.index)
+            return;
+        const char *rows = reinterpret_cast<const char *>(a.x + a.first * a.stride);
+        for (size_t i = threadIdx.x * line; i < a.count * a.stride * sizeof(real);
+             i += blockDim.x * line)
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(rows + i));
+        if (a.label && threadIdx.x < 2)
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(a.label + a.first +
+                                                          threadIdx.x * (a.count - 1)));
+    }
     __device__ void operator()(int number) const {
         const auto *s = reinterpret_cast<const small_sweep<real> *>(p.of[number].bytes);
         one_score_rows<real, PER, gpu::BLOCK / 32, true>(s->a, s->f, room, nullptr, nullptr);
@@ -168,8 +183,15 @@ template <class real, int PER>
 __global__ void __launch_bounds__(gpu::BLOCK, 1)
     small_passes(const __grid_constant__ gpu::block_program p) {
     __shared__ pass_room<PER, gpu::BLOCK / 32> room;
-    gpu::begin_small_kernel();
-    gpu::run_block_program(p, small_sweeps<real, PER>{p, room});
+    __shared__ gpu::block_program program;
+    const small_sweeps<real, PER> sweeps = {program, room};
+    gpu::let_next_begin();
+    gpu::take_program(p, program);
+    for (int o = 0; o < program.list.ops; o++)
+        if (program.list.op[o].kind == gpu::TASK)
+            sweeps.fetch_ahead(program.list.op[o].operation);
+    gpu::wait_for_last();
+    gpu::run_block_program(program, sweeps);
 }
 
 template <class real, int PER>

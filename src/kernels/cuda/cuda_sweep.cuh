@@ -75,6 +75,9 @@ template <class real> finish_task<real> finish_inputs(const blv_sweep *sweep, fi
 /* out = scale sum of groups + ridge, and the loss; waits for it where it is asked for. */
 template <class real> void finish_sweep(const blv_sweep *sweep, finish_task<real> task);
 
+/* scale times the sum of the groups' losses, in their order; waits for it. */
+double finish_losses(const double *losses, size_t groups, double scale);
+
 /* One pass with tensor cores: float, rows that fit. False: not for this sweep. */
 bool tensor_sweep(const sweep_task<float> &task, const blv_sweep *sweep, blv_sweep_work *work);
 /* One pass for one score and few columns. False: not for this sweep. */
