@@ -1,5 +1,6 @@
 /* Data sets when memory runs out at every place, and when the disk does. The set must stay as it
  * was, nothing may leak or be left behind. */
+#include "base/arena.h"
 #include "data/dataset_private.h"
 #include "dataset_helpers.h"
 
@@ -242,12 +243,23 @@ static void test_full_disk(void **state) {
     blv_dataset_release(d);
 }
 
+/* An array that was lost for want of memory does not come back, and is not copied. */
+static void test_lost_array(void **state) {
+    (void)state;
+    blv_arena arena = {0};
+    for (size_t count = 1; count < 9; count++)
+        assert_null(blv_arena_grow(&arena, NULL, count, 8));
+    assert_non_null(blv_arena_grow(&arena, NULL, 0, 8));
+    blv_arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_making_without_memory),
         cmocka_unit_test(test_changing_without_memory),
         cmocka_unit_test(test_writing_with_faults),
         cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_lost_array),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -405,7 +405,11 @@ def peers(title, problem, seconds):
 
 def labels(sets):
     import clean
+    from threadpoolctl import threadpool_limits
+
     from bilevel.sklearn import LabelCleaner
+
+    threadpool_limits(1)  # or the time of scikit-learn's models is that of threads that wait
 
     models = {
         "logistic regression": clean.make_pipeline(

@@ -107,7 +107,7 @@ class TorchLevel(Level):
         self.space: _space.Space | None = None
         self.views = Views(self.host_view)
         self.zeros = torch.zeros(self.dim, dtype=self.dtype, device=self.device)
-        self.held: tuple[Any, Any] = (None, 0)  # the last point, and what it was copied from
+        self.held: Any = None  # the last point
         if not self.on_host:
             self.space = _space.Space(TorchArrays(first), self.dim)
             self.views = self.space.cells
@@ -138,20 +138,23 @@ class TorchLevel(Level):
     def point(self, address: int) -> Any:
         """The vector as a leaf of autograd that may be kept: library memory ends with the run. It
         is the same tensor as before where the vector has not changed."""
-        held, origin = self.held
+        held = self.held
+        if held is not None and self.is_at(address, held):
+            return held
         if self.on_host:
-            if held is not None and lib.blv_py_same(address, origin, self.bytes):
-                return held
             made = torch.empty(self.dim, dtype=self.dtype)
-            origin = made.data_ptr()
-            lib.blv_py_move(origin, address, self.bytes)
-        else:  # vectors there are replaced, not changed
-            if held is not None and origin is self.views[address]:
-                return held
-            origin = self.views[address]
-            made = origin.detach()
-        self.held = made.requires_grad_(), origin
+            lib.blv_py_move(made.data_ptr(), address, self.bytes)
+        else:
+            made = self.views[address].detach()
+        self.held = made.requires_grad_()
         return made
+
+    def is_at(self, address: int, point: Any) -> bool:
+        """Whether the vector has not changed since it was this point."""
+        origin = point.data_ptr()
+        if self.on_host:
+            return bool(lib.blv_py_same(address, origin, self.bytes))
+        return bool(self.views[address].data_ptr() == origin)  # replaced there, not changed
 
     def copy(self, address: int) -> Any:
         return self.point(address).detach()
@@ -280,10 +283,11 @@ class TorchOracles(Oracles):
     def _gradient(self, batch: Any, x: int, y: int) -> tuple[Any, Any, Any]:
         """The gradient of g in y with its graph, and the point. That of all samples is kept: linear
         solvers ask for many products at one point."""
-        kept, at_x, at_y = self.kept, self.x.point(x), self.y.point(y)
-        if kept and not batch and kept[1] is at_x and kept[2] is at_y:
+        kept = self.kept
+        if kept and not batch and self.x.is_at(x, kept[1]) and self.y.is_at(y, kept[2]):
             return kept
         kept = self.kept = None  # frees the old graph before there is a new one
+        at_x, at_y = self.x.point(x), self.y.point(y)
         value = self._value(self.g, "g", at_x, at_y, self.lower_sum.arguments(batch))
         gradient = _gradients(value, (at_y,), create_graph=True)[0]
         if gradient is None:
@@ -324,7 +328,7 @@ class TorchOracles(Oracles):
     def begin(self) -> None:
         self.kept = None
         for level in (self.x, self.y):
-            level.held = None, 0
+            level.held = None
             if level.on_host:
                 level.views.clear()
 
@@ -350,7 +354,7 @@ def _gradients(
     if weights is None:
         kind = of.dtype, of.device
         if kind not in _ones:
-            _ones[kind] = torch.ones_like(of, requires_grad=False)
+            _ones[kind] = torch.ones((), dtype=of.dtype, device=of.device)
         weights = _ones[kind]
     keep = create_graph or retain_graph
     found: Sequence[Any]

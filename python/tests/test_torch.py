@@ -241,6 +241,27 @@ def test_products_at_one_point_share_a_graph(memory):
     assert bilevel.check(bilevel.Problem(f, counted, *start()))
 
 
+def test_a_graph_outlives_a_look_elsewhere(memory):
+    """Products at a point go on with its graph after g was taken at another one."""
+    calls = []
+
+    def counted(x, y):
+        calls.append(1)
+        return g(x, y)
+
+    problem = bilevel.Problem(f, counted, *start())
+    oracles, (x_level, y_level) = problem.oracles, (problem.x, problem.y)
+    rooms = [x_level.room(None)] + [y_level.room(np.full(9, k)) for k in (1.0, 2.0, 3.0, 0.0)]
+    x, y, other, v, out = (room[0] for room in rooms)
+    del calls[:]
+    for at, expected in ((y, 1), (y, 1), (other, 2), (y, 2)):
+        if at == other:
+            oracles.lower(None, x, at, None, 0, out)
+        else:
+            oracles.all(None, x, at, v, 0, out, 0)
+        assert len(calls) == expected
+
+
 def test_exceptions_come_out(memory):
     calls = []
 

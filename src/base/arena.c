@@ -21,9 +21,10 @@ void *blv_arena_alloc(blv_arena *arena, size_t count, size_t size) {
     return block->bytes;
 }
 
-/* An array has space for the next power of two: it moves when its count is one. */
+/* An array has space for the next power of two: it moves when its count is one. Without items it
+ * was lost before, as memory was short. */
 void *blv_arena_grow(blv_arena *arena, void *items, size_t count, size_t size) {
-    if (count > 0 && (count & (count - 1)) != 0)
+    if (count > 0 && (!items || (count & (count - 1)) != 0))
         return items;
     void *larger = blv_arena_alloc(arena, count > 0 ? 2 * count : 1, size);
     if (larger && count > 0)

@@ -16,7 +16,8 @@ typedef struct blv_arena {
 
 /* Zero-filled. */
 void *blv_arena_alloc(blv_arena *arena, size_t count, size_t size);
-/* Space for one more item behind `count` items: the array itself, or a larger copy of it. */
+/* Space for one more item behind `count` items: the array itself, or a larger copy of it. NULL when
+ * memory is short, or was: items are NULL, and the count is not 0. */
 void *blv_arena_grow(blv_arena *arena, void *items, size_t count, size_t size);
 char *blv_arena_copy(blv_arena *arena, const char *text);
 char *blv_arena_print(blv_arena *arena, const char *format, ...) BLV_PRINTF(2, 3);

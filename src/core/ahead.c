@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS_MAX = 128 };
+enum { STEPS_FIRST = 8, STEPS_MAX = 128 };
+static const double SECONDS_MAX = 0.02; /* that a stop or a limit may have to wait */
 
 /* ---- Opening ---- */
 
@@ -48,6 +49,7 @@ blv_error blv_ahead_open(blv_run *run) {
         if (!is_watched_vec(run, run->entries[i].vec))
             BLV_CHECK(blv_vec_create(&a->vec[i], blv_vec_space(run->entries[i].vec)));
     a->ops = ops;
+    a->most = STEPS_FIRST;
     return BLV_OK;
 }
 
@@ -104,13 +106,24 @@ static void go_back(blv_run *run) {
     run->unchecked = 0;
 }
 
+/* After so many steps, by how long they took. */
+static void set_most(blv_run *run) {
+    blv_ahead *a = &run->ahead;
+    if (blv_clock_now(run) - a->began > SECONDS_MAX)
+        a->most = a->most > 1 ? a->most / 2 : 1;
+    else if (a->steps == a->most && a->most < STEPS_MAX)
+        a->most *= 2;
+}
+
 blv_flow blv_ahead_settle(blv_run *run) {
     blv_ahead *a = &run->ahead;
     if (a->steps == 0)
         return BLV_GO;
+    const bool finite = a->ops->settle(a->later);
+    set_most(run);
     a->steps = 0;
     a->now = false;
-    if (a->ops->settle(a->later)) {
+    if (finite) {
         run->result.metrics = run->metrics;
         return BLV_GO;
     }
@@ -124,12 +137,13 @@ blv_flow blv_ahead_settle(blv_run *run) {
 blv_flow blv_ahead_begin(blv_run *run, bool to_the_end) {
     blv_ahead *a = &run->ahead;
     const bool looks = blv_watch_looks_at(run->result.iterations + 1) || run->options.tol > 0.0;
-    if (!a->useful || !to_the_end || looks || a->steps == STEPS_MAX)
+    if (!a->useful || !to_the_end || looks || a->steps >= a->most)
         BLV_TRY(blv_ahead_settle(run));
     a->now = a->useful && to_the_end && !looks;
     if (a->now && a->steps == 0) {
         BLV_TRY(blv_settle_moves(run));
         keep_state(run);
+        a->began = blv_clock_now(run);
     }
     if (a->now)
         a->steps++;

@@ -74,11 +74,12 @@ typedef struct blv_watch {
 typedef struct blv_ahead {
     const blv_later_ops *ops; /* NULL: scalars are known at once */
     blv_later *later;
-    bool useful;    /* the solver has asked for scalars that can come later */
-    bool now;       /* in this step they do */
-    uint64_t steps; /* taken since the state was kept */
-    blv_flow end;   /* what they ended the run with, BLV_GO: they did not */
-    blv_vec **vec;  /* the state: of each entry; NULL: it does not change */
+    bool useful;          /* the solver has asked for scalars that can come later */
+    bool now;             /* in this step they do */
+    uint64_t steps, most; /* taken since the state was kept, and how many may be */
+    double began;         /* when it was */
+    blv_flow end;         /* what they ended the run with, BLV_GO: they did not */
+    blv_vec **vec;        /* the state: of each entry; NULL: it does not change */
     size_t vec_count;
     double *number;
 } blv_ahead;

@@ -15,6 +15,7 @@
 
 enum { ROWS_TO_JUDGE = 10, LEAST_KEPT = 2 };
 static const double kept_share = 0.1;
+static const double too_many = 0.65; /* rows that look wrong, to believe that labels are */
 /* Of a suspect, as long as all labels may be right. */
 static const double most_right = 0.5;
 
@@ -39,8 +40,12 @@ static blv_error estimate(blv_cleaning *c, bool *surely) {
     blv_wrong_share found;
     double *S = malloc(K * K * sizeof *S);
     blv_error error = S ? blv_clean_share(c, &found, S) : blv_explain_memory(c->why);
-    if (error == BLV_OK)
-        *surely = found.surely;
+    const bool vague = error == BLV_OK && found.apart > too_many;
+    *surely = error == BLV_OK && found.surely && !vague;
+    if (vague)
+        blv_clean_caution(c,
+                          "the model hardly tells these classes apart: the share of wrong labels "
+                          "is a guess");
     for (size_t i = 0; error == BLV_OK && !c->options.probabilities && i < K * K; i++)
         r->noise[i] = i % (K + 1) == 0 ? 1.0 - found.share : found.share * S[i];
     free(S);

@@ -160,6 +160,13 @@ json iterations status
 "$json_get" out x >found
 same found expected_x
 
+# ---- On another device: here there is one
+id=$(stopped "$@")
+refused "--device 'gpu': expected same, cpu, cuda or auto" resume "$id" --device gpu
+run 0 resume "$id" --device cpu --json
+"$json_get" out x >found
+same found expected_x
+
 # ---- No checkpoint: from the start, the same all the same
 rm -f trace
 "$helpers/with_signals" trace int "$bilevel" solve --solver s-tfbo "$@" --trace trace --json >out 2>err

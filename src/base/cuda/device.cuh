@@ -122,7 +122,9 @@ struct late_operand {
     double value;
 };
 struct late_op {
-    int rule, result;
+    int16_t rule, result;
+    bool early;       /* before the sums of its launch are there */
+    bool starts_wave; /* it needs what one since the last such operation computes */
     double c;
     late_operand a, b;
 };

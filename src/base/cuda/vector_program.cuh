@@ -40,8 +40,16 @@ struct alignas(16) block_program {
     task of[TASKS];
 };
 
+/* Memory that a task reads or writes. */
+struct task_memory {
+    const void *begin;
+    size_t bytes;
+    bool written;
+};
 typedef void (*task_kernel)(block_program);
-void enqueue_task(task_kernel kernel, const void *bytes, size_t size);
+/* Two tasks of which neither needs the other are done at once, by half of the block each. */
+void enqueue_task(task_kernel kernel, const void *bytes, size_t size, size_t uses,
+                  const task_memory *memory);
 
 /* Such kernels are on the GPU before the one before has ended, and wait for it there. */
 __device__ inline void let_next_begin() {
@@ -181,7 +189,8 @@ __device__ inline void run_wave(const vector_op *op, int first, int end, size_t 
         }
 }
 
-/* By one block; a thread takes the same elements in every operation. */
+/* By one block; a thread takes the same elements in every operation. A wave is one task, two tasks or
+ * operations. */
 template <class F> __device__ inline void run_in_block(const vector_op *op, int ops, F run_task) {
     for (int o = 0; o < ops;) {
         int end = o + 1;
@@ -189,7 +198,10 @@ template <class F> __device__ inline void run_in_block(const vector_op *op, int 
             end++;
         if (op[o].kind == TASK) {
             __syncthreads();
-            run_task(op[o].operation);
+            if (end - o == 1)
+                run_task(op[o].operation);
+            else
+                run_task(op[o].operation, op[o + 1].operation);
             __syncthreads();
         } else {
             run_wave(op, o, end, threadIdx.x, blockDim.x);
@@ -245,6 +257,22 @@ __host__ __device__ inline double late_value(int rule, double c, double a, doubl
     }
 }
 
+/* One wave of operations from `first` on, a lane to each; returns where it ends. */
+__device__ inline int run_late(const late_end &e, int first, bool early, double *value) {
+    const int lane = int(threadIdx.x);
+    int end = first;
+    while (end < e.ops && e.op[end].early == early && (end == first || !e.op[end].starts_wave))
+        end++;
+    if (first + lane < end) {
+        const late_op &op = e.op[first + lane];
+        const double a = op.a.place < 0 ? op.a.value : value[op.a.place],
+                     b = op.b.place < 0 ? op.b.value : value[op.b.place];
+        value[op.result] = late_value(op.rule, op.c, a, b);
+    }
+    __syncwarp();
+    return end;
+}
+
 /* By the first warp of the block that has all sums of the pairs, in the memory of its block. */
 __device__ inline void end_late(const late_end &e, int pairs, const double *sum) {
     __shared__ double value[BLV_LATER_NUMBERS];
@@ -254,6 +282,7 @@ __device__ inline void end_late(const late_end &e, int pairs, const double *sum)
     if (lane < BLV_LATER_NUMBERS)
         value[lane] = __ldcg(&e.numbers->value[lane]);
     __syncwarp();
+    int first = run_late(e, 0, true, value);
     if (lane < pairs) {
         if (!isfinite(sum[lane]))
             e.numbers->not_finite = 1;
@@ -261,13 +290,8 @@ __device__ inline void end_late(const late_end &e, int pairs, const double *sum)
             value[e.place[lane]] = e.is_norm[lane] ? sqrt(sum[lane]) : sum[lane];
     }
     __syncwarp();
-    for (int i = 0; lane == 0 && i < e.ops; i++) {
-        const late_op &op = e.op[i];
-        const double a = op.a.place < 0 ? op.a.value : value[op.a.place],
-                     b = op.b.place < 0 ? op.b.value : value[op.b.place];
-        value[op.result] = late_value(op.rule, op.c, a, b);
-    }
-    __syncwarp();
+    while (first < e.ops)
+        first = run_late(e, first, false, value);
     if (lane < BLV_LATER_NUMBERS)
         e.numbers->value[lane] = value[lane];
 }

@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(THREADS)
                 double *partial, unsigned *done, answer *to, unsigned long long number) {
     begin_small_kernel();
     if (gridDim.x == 1)
-        run_in_block(p.op, p.ops, [](int) {});
+        run_in_block(p.op, p.ops, [](auto...) {});
     for (int o = 0; gridDim.x > 1 && o < p.ops; o++) {
         const vector_op &op = p.op[o];
         const unsigned blocks = blocks_of(op.n);
@@ -134,9 +134,11 @@ static size_t fill_program(program<PAIRS> &p, size_t count, const vector_pair *p
     return longest;
 }
 
-static late_end ending; /* of what is queued, where its numbers stay on the GPU */
+/* Of what is queued, where its numbers stay on the GPU. Closed: nothing more can be queued. */
+static late_end ending;
 static vector_pair ending_pair[FEW_PAIRS];
 static size_t ending_pairs;
+static bool closed;
 
 template <int PAIRS> static void send(size_t count, const vector_pair *pairs, const question &q) {
     program<PAIRS> p;
@@ -147,7 +149,10 @@ template <int PAIRS> static void send(size_t count, const vector_pair *pairs, co
 
 /* ---- Tasks ---- */
 
+enum { TASK_USES = 12 };
 static task tasks[TASKS];
+static task_memory uses_of[TASKS][TASK_USES];
+static size_t use_count[TASKS];
 static int task_count;
 static task_kernel kernel_of_tasks; /* of those that are queued */
 
@@ -192,6 +197,7 @@ static void send_ending() {
     ending.numbers = nullptr;
     ending.ops = 0;
     ending_pairs = 0;
+    closed = false;
 }
 
 void flush() {
@@ -202,6 +208,35 @@ void flush() {
         send_tasks(0, nullptr, question{});
     else if (queued > 0)
         send<0>(0, nullptr, question{});
+}
+
+static bool overlap(const void *a, size_t bytes, const void *b, size_t more) {
+    const char *p = static_cast<const char *>(a), *q = static_cast<const char *>(b);
+    return p && q && p < q + more && q < p + bytes;
+}
+
+/* Whether one of the two writes what the other uses. */
+static bool tasks_meet(int one, int other) {
+    for (size_t i = 0; i < use_count[one]; i++)
+        for (size_t j = 0; j < use_count[other]; j++) {
+            const task_memory &a = uses_of[one][i], &b = uses_of[other][j];
+            if ((a.written || b.written) && overlap(a.begin, a.bytes, b.begin, b.bytes))
+                return true;
+        }
+    return false;
+}
+
+static bool meets_task(const vector_op &op, int number) {
+    const size_t bytes = op.n * (op.single ? sizeof(float) : sizeof(double));
+    for (size_t i = 0; i < use_count[number]; i++) {
+        const task_memory &m = uses_of[number][i];
+        if (overlap(op.out, bytes, m.begin, m.bytes))
+            return true;
+        for (int t = 0; m.written && (t < op.count || (t < 2 && op.kind == APPLY)); t++)
+            if (overlap(op.in[t], bytes, m.begin, m.bytes))
+                return true;
+    }
+    return false;
 }
 
 /* Whether an operation meets what one of its wave writes. */
@@ -222,25 +257,37 @@ static bool meets_wave(const vector_op &op) {
 
 void enqueue(const vector_op &op) {
     std::lock_guard<std::recursive_mutex> hold(lock);
-    if (ending.numbers || queued == QUEUE || (task_count > 0 && op.n > LONGEST_IN_BLOCK))
+    if (closed || (ending.numbers && op.factor) || queued == QUEUE ||
+        (task_count > 0 && op.n > LONGEST_IN_BLOCK))
         flush();
+    /* before the last task where that makes no difference, so that two tasks come together */
+    const bool before_task = queued > 0 && queue[queued - 1].kind == TASK &&
+                             queue[queued - 1].starts_wave &&
+                             !meets_task(op, queue[queued - 1].operation);
+    const vector_op last = before_task ? queue[--queued] : op;
     queue[queued] = op;
     queue[queued].starts_wave = meets_wave(op);
     queued++;
+    if (before_task)
+        queue[queued++] = last;
 }
 
-void enqueue_task(task_kernel kernel, const void *bytes, size_t size) {
+void enqueue_task(task_kernel kernel, const void *bytes, size_t size, size_t uses,
+                  const task_memory *memory) {
     std::lock_guard<std::recursive_mutex> hold(lock);
     bool fits =
-        !ending.numbers && queued < QUEUE && task_count < TASKS && (task_count == 0 || kernel_of_tasks == kernel);
+        !closed && queued < QUEUE && task_count < TASKS && (task_count == 0 || kernel_of_tasks == kernel);
     for (int o = 0; o < queued; o++)
         fits = fits && queue[o].n <= LONGEST_IN_BLOCK;
     if (!fits)
         flush();
     vector_op op = {};
     op.kind = TASK;
-    op.starts_wave = true;
     op.operation = static_cast<uint8_t>(task_count);
+    use_count[task_count] = uses;
+    std::copy(memory, memory + uses, uses_of[task_count]);
+    op.starts_wave = queued == 0 || queue[queued - 1].kind != TASK ||
+                     tasks_meet(queue[queued - 1].operation, task_count);
     queue[queued++] = op;
     kernel_of_tasks = kernel;
     memcpy(tasks[task_count++].bytes, bytes, size);
@@ -271,10 +318,11 @@ void reduce(size_t count, const vector_pair *pairs, double *result) {
 void reduce_late(late_numbers *numbers, size_t count, const vector_pair *pairs, const int *place,
                  const bool *is_norm) {
     std::lock_guard<std::recursive_mutex> hold(lock);
-    if (ending.numbers)
+    if (closed || (ending.numbers && ending.numbers != numbers))
         flush();
     ending.numbers = numbers;
     ending_pairs = count;
+    closed = true;
     for (size_t i = 0; i < count; i++) {
         ending_pair[i] = pairs[i];
         ending.place[i] = static_cast<int8_t>(place[i]);
@@ -287,7 +335,24 @@ void compute_late(late_numbers *numbers, const late_op &op) {
     if (ending.numbers && (ending.numbers != numbers || ending.ops == LATE_OPS))
         flush();
     ending.numbers = numbers;
-    ending.op[ending.ops++] = op;
+    late_op *next = &ending.op[ending.ops];
+    *next = op;
+    next->early = !closed;
+    next->starts_wave = false;
+    for (int i = ending.ops - 1; i >= 0 && ending.op[i].early == next->early; i--) {
+        const late_op &before = ending.op[i];
+        next->starts_wave |= before.result == op.a.place || before.result == op.b.place ||
+                             before.result == op.result || before.a.place == op.result ||
+                             before.b.place == op.result;
+        if (before.starts_wave)
+            break;
+    }
+    if (next->early && next->starts_wave) { /* early ones are one wave */
+        flush();
+        compute_late(numbers, op);
+        return;
+    }
+    ending.ops++;
 }
 
 double late_value_here(int rule, double c, double a, double b) {

@@ -14,6 +14,7 @@
 
 typedef struct request {
     cli_resume resume;
+    int device; /* 0: as it was; else 1 + a cli_device */
     int64_t id;
     bool force;
 } request;
@@ -31,6 +32,9 @@ static const cli_argument table[] = {
     LIMIT("budget", "N", "likewise"),
     LIMIT("tol", "E", "likewise"),
     LIMIT("target", "V", "likewise"),
+    CLI_OPTION("device", CHOICE, request, device, "same|cpu|cuda|auto",
+               "where to resume a run of solve: on the device that it was on, or on this one "
+               "(default same)"),
     CLI_OPTION("checkpoint", POSITIVE, request, resume.task.checkpoint_seconds, "SECONDS",
                "time between checkpoints (default: as the run had it)",
                .expected = "a number of seconds > 0"),
@@ -68,11 +72,13 @@ static void compare(const blv_run_info *run, const blv_problem *problem) {
                 now, run->fingerprint);
 }
 
-static int resume_solve(const cli_resume *r) {
+static int resume_solve(const cli_resume *r, int device) {
     static cli_solve_task task;
     static void *checkpoint;
     const blv_run_info *run = r->task.resumed;
     cli_solve_restore(&task, r);
+    if (device > 0)
+        task.instance.device = (cli_device)(device - 1);
     cli_task_resume(&task.options, r);
     for (size_t i = 0; i < r->limits.count; i++)
         cli_settings_add(&task.settings, r->limits.items[i].key, r->limits.items[i].value);
@@ -94,8 +100,8 @@ static int resume_solve(const cli_resume *r) {
 
 static const struct {
     const char *kind;
-    int (*resume)(const cli_resume *resume);
-} kinds[] = {{"solve", resume_solve}, {"clean", cli_clean_resume}, {"tune", cli_tune_resume}};
+    int (*resume)(const cli_resume *resume); /* NULL: resume_solve */
+} kinds[] = {{"solve", NULL}, {"clean", cli_clean_resume}, {"tune", cli_tune_resume}};
 enum { SOLVE, KINDS = sizeof kinds / sizeof kinds[0] };
 
 static int say_finished(const cli_task_options *task, const blv_run_info *run) {
@@ -113,9 +119,9 @@ static void judge(const request *asked, const blv_run_info *run, size_t kind) {
     const char *name = or_empty(run->kind), *message = or_empty(run->message);
     if (kind == KINDS)
         cli_die("run %" PRId64 " is one of 'bilevel %s', which cannot be resumed", run->id, name);
-    if (kind != SOLVE && asked->resume.limits.count > 0)
-        cli_die("run %" PRId64 " is one of 'bilevel %s', which keeps its own limits", run->id,
-                name);
+    if (kind != SOLVE && (asked->resume.limits.count > 0 || asked->device > 0))
+        cli_die("run %" PRId64 " is one of 'bilevel %s', which keeps its own %s", run->id, name,
+                asked->device > 0 ? "device" : "limits");
     if (run->status == BLV_STATUS_RUNNING && !asked->force)
         cli_die("run %" PRId64 " is under way: process %" PRId64 " on %s", run->id, run->pid,
                 or_empty(run->host));
@@ -139,7 +145,9 @@ static int resume(void *of) {
         kind++;
     judge(asked, run, kind);
     bool is_over = run->status == BLV_STATUS_FINISHED && asked->resume.limits.count == 0;
-    int code = is_over ? say_finished(task, run) : kinds[kind].resume(&asked->resume);
+    int code = is_over         ? say_finished(task, run)
+               : kind == SOLVE ? resume_solve(&asked->resume, asked->device)
+                               : kinds[kind].resume(&asked->resume);
     blv_run_info_free(run);
     return code;
 }

@@ -16,16 +16,28 @@ template <class real> __device__ real sum_of_row(real value) {
     return value;
 }
 
+/* The threads of a task: the block, or half of it. */
+template <int WARPS> __device__ int place_in_team() {
+    return int(threadIdx.x) % (32 * WARPS);
+}
+template <int WARPS> __device__ void meet_team() {
+    if (blockDim.x == 32 * WARPS)
+        __syncthreads();
+    else
+        asm volatile("bar.sync %0, %1;" ::"r"(1 + int(threadIdx.x) / (32 * WARPS)), "n"(32 * WARPS)
+                     : "memory");
+}
+
 /* Sums of the warps, by column, of the gradient and of H v. */
 template <int PER, int WARPS> struct pass_room {
     double sum[2][WARPS][LANES * PER];
     double loss[WARPS];
 };
 
-/* The sums of the block, by its first threads, in the place of the first warp. */
+/* The sums of the team, by its first threads, in the place of the first warp. */
 template <class real, int PER, int WARPS>
 __device__ void sum_block(const real *g, const real *h, pass_room<PER, WARPS> &room) {
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int me = place_in_team<WARPS>(), warp = me / 32, lane = me % 32;
 #pragma unroll
     for (int p = 0; p < PER; p++) {
         real s[2] = {g[p], h[p]};
@@ -37,8 +49,8 @@ __device__ void sum_block(const real *g, const real *h, pass_room<PER, WARPS> &r
                 room.sum[kind][warp][lane + LANES * p] = double(s[kind]);
         }
     }
-    __syncthreads();
-    for (int i = threadIdx.x; i < 2 * LANES * PER; i += 32 * WARPS) {
+    meet_team<WARPS>();
+    for (int i = me; i < 2 * LANES * PER; i += 32 * WARPS) {
         const int kind = i / (LANES * PER), j = i % (LANES * PER);
         double of_warp[WARPS], s = 0.0;
 #pragma unroll
@@ -51,12 +63,12 @@ __device__ void sum_block(const real *g, const real *h, pass_room<PER, WARPS> &r
     }
 }
 
-/* ALONE: one block, which writes the outputs. */
+/* ALONE: one block, or half of it, which writes the outputs. */
 template <class real, int PER, int WARPS, bool ALONE>
 __device__ void one_score_rows(const sweep_task<real> &a, const finish_task<real> &f,
                                pass_room<PER, WARPS> &room, real *partial, double *losses) {
     constexpr int BLOCK = 32 * WARPS;
-    const int lane = threadIdx.x % LANES;
+    const int me = place_in_team<WARPS>(), lane = me % LANES;
     const size_t groups = size_t(gridDim.x) * (BLOCK / LANES);
     real w[PER], v[PER], g[PER], h[PER];
 #pragma unroll
@@ -68,7 +80,7 @@ __device__ void one_score_rows(const sweep_task<real> &a, const finish_task<real
     }
     double loss = 0.0;
     /* all lanes of a warp stay together */
-    const size_t first = (blockIdx.x * size_t(BLOCK) + threadIdx.x) / LANES;
+    const size_t first = (blockIdx.x * size_t(BLOCK) + size_t(me)) / LANES;
     for (size_t turn = first / (32 / LANES) * (32 / LANES); turn < a.count; turn += groups) {
         const size_t i = turn + first % (32 / LANES);
         const bool there = i < a.count;
@@ -105,7 +117,7 @@ __device__ void one_score_rows(const sweep_task<real> &a, const finish_task<real
     const int outputs = (a.gradient ? 1 : 0) + (a.hessian ? 1 : 0);
     if (outputs > 0)
         sum_block<real, PER, WARPS>(g, h, room);
-    for (int i = threadIdx.x; i < 2 * LANES * PER; i += BLOCK) { /* those that it has summed */
+    for (int i = me; i < 2 * LANES * PER; i += BLOCK) { /* those that it has summed */
         const bool second = i >= LANES * PER;
         const size_t j = size_t(i % (LANES * PER));
         if (j >= a.columns || !(second ? a.hessian : a.gradient))
@@ -125,10 +137,10 @@ __device__ void one_score_rows(const sweep_task<real> &a, const finish_task<real
     if (ALONE && !f.to)
         return;
     loss = gpu::sum_of_warp(loss);
-    if (threadIdx.x % 32 == 0)
-        room.loss[threadIdx.x / 32] = loss;
-    __syncthreads();
-    if (threadIdx.x == 0) {
+    if (me % 32 == 0)
+        room.loss[me / 32] = loss;
+    meet_team<WARPS>();
+    if (me == 0) {
         for (int other = 1; other < WARPS; other++)
             loss += room.loss[other];
         if constexpr (ALONE) {
@@ -155,9 +167,16 @@ template <class real> struct small_sweep {
     finish_task<real> f;
 };
 
+constexpr int ALL_WARPS = gpu::BLOCK / 32, HALF = ALL_WARPS / 2;
+
+template <int PER> union small_room {
+    pass_room<PER, ALL_WARPS> whole;
+    pass_room<PER, HALF> half[2];
+};
+
 template <class real, int PER> struct small_sweeps {
     const gpu::block_program &p;
-    pass_room<PER, gpu::BLOCK / 32> &room;
+    small_room<PER> &room;
     /* Rows do not depend on what has not ended yet. */
     __device__ void fetch_ahead(int number) const {
         const sweep_task<real> &a =
@@ -175,14 +194,19 @@ template <class real, int PER> struct small_sweeps {
     }
     __device__ void operator()(int number) const {
         const auto *s = reinterpret_cast<const small_sweep<real> *>(p.of[number].bytes);
-        one_score_rows<real, PER, gpu::BLOCK / 32, true>(s->a, s->f, room, nullptr, nullptr);
+        one_score_rows<real, PER, ALL_WARPS, true>(s->a, s->f, room.whole, nullptr, nullptr);
+    }
+    __device__ void operator()(int first, int second) const {
+        const int half = int(threadIdx.x) / (32 * HALF);
+        const auto *s = reinterpret_cast<const small_sweep<real> *>(p.of[half ? second : first].bytes);
+        one_score_rows<real, PER, HALF, true>(s->a, s->f, room.half[half], nullptr, nullptr);
     }
 };
 
 template <class real, int PER>
 __global__ void __launch_bounds__(gpu::BLOCK, 1)
     small_passes(const __grid_constant__ gpu::block_program p) {
-    __shared__ pass_room<PER, gpu::BLOCK / 32> room;
+    __shared__ small_room<PER> room;
     __shared__ gpu::block_program program;
     const small_sweeps<real, PER> sweeps = {program, room};
     gpu::let_next_begin();
@@ -215,7 +239,22 @@ static void run_pass(const sweep_task<real> &a, const blv_sweep *sweep, blv_swee
     static_assert(sizeof small <= sizeof(gpu::task), "a task holds a small sweep");
     small.f.to = asked.to;
     small.f.number = asked.number;
-    gpu::enqueue_task(small_passes<real, PER>, &small, sizeof small);
+    const size_t model = a.columns * sizeof(real), rows = a.rows * sizeof(real);
+    const gpu::task_memory uses[] = {
+        {a.w, model, false},
+        {sweep->v, model, false},
+        {a.weight, rows, false},
+        {a.logit, rows, false},
+        {sweep->ridge_column, model, false},
+        {sweep->ridge_class, sizeof(real), false},
+        {sweep->gradient, model, true},
+        {sweep->hessian, model, true},
+        {a.row_loss, rows, true},
+        {a.row_cross, rows, true},
+        {a.row_probability, rows, true},
+        {a.row_class, a.rows * sizeof(int32_t), true}};
+    gpu::enqueue_task(small_passes<real, PER>, &small, sizeof small, sizeof uses / sizeof *uses,
+                      uses);
     if (!sweep->loss)
         return;
     gpu::flush();

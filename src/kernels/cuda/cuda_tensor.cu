@@ -30,7 +30,19 @@
 enum { WARPS = 8, ROW_WARPS = 4, TILE = 16, MOST_OUTPUTS = 24, MOST_STAGES = 4 };
 constexpr int THREADS = 32 * (WARPS + ROW_WARPS);
 /* Named barriers. At the first, one for each of the row warps, and the second, for even and for odd
- * tiles, the warp of a tile meets all that multiply. */
+ * tiles, the warp of a tile meets all that multiply. Whoever arrives at a barrier synchronizes with
+ * whoever waits there (PTX, memory consistency), which orders all that tile t and t + 2 share:
+ *
+ *   scores        written in turn t, arrive; the row warp waits, reads, and arrives at the second
+ *                 barrier, where the others wait in turn t + 1, before they write again in t + 2
+ *   coefficients  written before that arrival, read after that wait; the row warp of t + 2 writes
+ *                 after it has waited for scores of t + 2, which come after the reading
+ *   rows          read for the last time in turn t + 1; the row warp of t + 2 has waited for its
+ *                 scores when it fetches others into their place
+ *
+ * Turns t and t + 4, which have one barrier for their scores, are apart by the second barrier.
+ * compute-sanitizer's racecheck reports the first read of scores all the same, even where both sides
+ * wait. */
 enum { SCORES_READY = 1, COEFFICIENTS_READY = 5, AMONG_PRODUCTS = 7, AMONG_ROWS = 8 };
 constexpr int MEETING = 32 * (WARPS + 1);
 enum { OF_OUTPUT = 24 }; /* halves between the coefficients of two outputs: no bank twice */

@@ -36,8 +36,10 @@ static int make_place(blv_later *later, double *name) {
     const int found = name ? place_of(later, name) : -1;
     if (!name || found >= 0)
         return found;
-    if (later->count == BLV_LATER_NUMBERS)
-        return -1;
+    if (later->count == BLV_LATER_NUMBERS) {
+        gpu::check(cudaErrorInvalidValue, "more scalars on the way than there is room for");
+        return 0;
+    }
     later->name[later->count] = name;
     return later->count++;
 }
@@ -61,8 +63,12 @@ static void later_reduce(blv_later *later, size_t count, const blv_operands *pai
 
 static void later_compute(blv_later *later, blv_later_rule rule, double *result, double c,
                           const double *a, const double *b) {
-    gpu::late_op op = {rule, 0, c, operand(later, a), operand(later, b)};
-    op.result = make_place(later, result);
+    gpu::late_op op = {};
+    op.rule = int16_t(rule);
+    op.c = c;
+    op.a = operand(later, a);
+    op.b = operand(later, b);
+    op.result = int16_t(make_place(later, result));
     gpu::compute_late(later->there, op);
 }
 
