@@ -95,26 +95,29 @@ static int scaled_cross(void *user, const blv_batch *batch, const blv_vec *x, co
 
 enum { RIDGE_DIM = 6, RIDGE_ROWS = 40 };
 
-static double ridge_feature(size_t row, size_t column) {
-    return sin(1.0 + 3.0 * (double)row + 7.0 * (double)column * (double)column);
-}
+static double ridge_feature[2 * RIDGE_ROWS][RIDGE_DIM], ridge_target[2 * RIDGE_ROWS];
 
-static double ridge_target(size_t row) {
-    return cos(2.0 * (double)row) + ridge_feature(row, 0);
+static void fill_ridge(void) {
+    for (size_t row = 0; row < 2 * RIDGE_ROWS; row++) {
+        for (size_t j = 0; j < RIDGE_DIM; j++)
+            ridge_feature[row][j] = sin(1.0 + 3.0 * (double)row + 7.0 * (double)j * (double)j);
+        ridge_target[row] = cos(2.0 * (double)row) + ridge_feature[row][0];
+    }
 }
 
 /* Mean of squares / 2 over rows first .. first + RIDGE_ROWS of the batch, and its gradient. */
 static double squares(const blv_batch *batch, size_t first, const blv_vec *y, double *gradient) {
     size_t count = batch ? batch->count : RIDGE_ROWS;
-    double value = 0.0;
+    double value = 0.0, at[RIDGE_DIM];
+    blv_vec_read(y, at);
     for (size_t k = 0; k < count; k++) {
         size_t row = first + (!batch ? k : batch->index ? batch->index[k] : batch->first + k);
-        double error = -ridge_target(row);
+        double error = -ridge_target[row];
         for (size_t j = 0; j < RIDGE_DIM; j++)
-            error += ridge_feature(row, j) * blv_vec_at(y, j);
+            error += ridge_feature[row][j] * at[j];
         value += 0.5 * error * error / (double)count;
         for (size_t j = 0; gradient && j < RIDGE_DIM; j++)
-            gradient[j] += error * ridge_feature(row, j) / (double)count;
+            gradient[j] += error * ridge_feature[row][j] / (double)count;
     }
     return value;
 }
@@ -152,18 +155,19 @@ static int ridge_lower(void *user, const blv_batch *batch, const blv_vec *x, con
 static int ridge_hvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                      const blv_vec *v, blv_vec *hv) {
     size_t count = batch ? batch->count : RIDGE_ROWS;
-    double out[RIDGE_DIM] = {0};
+    double out[RIDGE_DIM] = {0}, at[RIDGE_DIM];
     (void)user, (void)y;
+    blv_vec_read(v, at);
     for (size_t k = 0; k < count; k++) {
         size_t row = !batch ? k : batch->index ? batch->index[k] : batch->first + k;
         double product = 0.0;
         for (size_t j = 0; j < RIDGE_DIM; j++)
-            product += ridge_feature(row, j) * blv_vec_at(v, j);
+            product += ridge_feature[row][j] * at[j];
         for (size_t j = 0; j < RIDGE_DIM; j++)
-            out[j] += product * ridge_feature(row, j) / (double)count;
+            out[j] += product * ridge_feature[row][j] / (double)count;
     }
     for (size_t j = 0; j < RIDGE_DIM; j++)
-        blv_vec_put(hv, j, out[j] + exp(blv_vec_at(x, j)) * blv_vec_at(v, j));
+        blv_vec_put(hv, j, out[j] + exp(blv_vec_at(x, j)) * at[j]);
     return 0;
 }
 
@@ -405,6 +409,7 @@ static void test_ends(void **state) {
 }
 
 int main(void) {
+    fill_ridge();
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_units),
                                        cmocka_unit_test(test_differences),
                                        cmocka_unit_test(test_ends)};
