@@ -333,7 +333,7 @@ static blv_error learn_again(noise_fit *f) {
     blv_arena arena = {0};
     double *S = blv_arena_alloc(&arena, K * K, sizeof *S);
     double *x = blv_arena_alloc(&arena, f->dim_x, sizeof *x);
-    blv_wrong_share best, next;
+    blv_wrong_share best = {0}, next;
     blv_error error = arena.failed ? blv_explain_memory(c->why) : judge(f, &best, S);
     next = best;
     if (error == BLV_OK) {
