@@ -170,11 +170,11 @@ blv_flow blv_run_reduce_later(blv_run *run, size_t count, const blv_scalar *scal
     return BLV_GO;
 }
 
-void blv_run_compute_later(blv_run *run, blv_later_rule rule, double *result, double c,
+void blv_run_compute_there(blv_run *run, blv_later_rule rule, double *result, double c,
                            const double *a, const double *b) {
     const blv_later_ops *ops = run->ahead.ops;
     if (run->ahead.now)
         ops->compute(run->ahead.later, rule, result, c, a, b);
     else
-        *result = (ops ? ops->value : blv_later_value)(rule, c, *a, *b);
+        *result = ops->value(rule, c, *a, *b);
 }

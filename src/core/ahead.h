@@ -7,15 +7,21 @@
  * then the double means nothing. In all other steps, and in host memory, it is there at once. */
 #pragma once
 
-#include "bilevel/solver.h"
-#include "space/later.h"
+#include "core/run_private.h"
 
 /* As blv_run_reduce; the doubles must live as long as the state of the solver. */
 blv_flow blv_run_reduce_later(blv_run *run, size_t count, const blv_scalar *scalars);
 
 /* *result = the rule of scalars that may have been asked for above; likewise. */
-void blv_run_compute_later(blv_run *run, blv_later_rule rule, double *result, double c,
+void blv_run_compute_there(blv_run *run, blv_later_rule rule, double *result, double c,
                            const double *a, const double *b);
+static inline void blv_run_compute_later(blv_run *run, blv_later_rule rule, double *result,
+                                         double c, const double *a, const double *b) {
+    if (run->ahead.ops)
+        blv_run_compute_there(run, rule, result, c, a, b);
+    else
+        *result = blv_later_value(rule, c, *a, *b);
+}
 static inline void blv_hypot_later(blv_run *run, double *result, const double *a, const double *b,
                                    double unit) { /* hypot(a, b / unit) */
     blv_run_compute_later(run, BLV_LATER_HYPOT, result, unit, a, b);
@@ -32,7 +38,10 @@ static inline void blv_quotient_later(blv_run *run, double *result, double c, co
     blv_run_compute_later(run, BLV_LATER_QUOTIENT, result, c, a, a); /* c / a */
 }
 static inline void blv_copy_later(blv_run *run, double *result, const double *a) {
-    blv_run_compute_later(run, BLV_LATER_LARGER, result, 1.0, a, a);
+    if (run->ahead.ops)
+        blv_run_compute_there(run, BLV_LATER_LARGER, result, 1.0, a, a);
+    else
+        *result = *a;
 }
 
 /* As blv_move, by such a step. */

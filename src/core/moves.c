@@ -94,7 +94,8 @@ blv_flow blv_run_reduce(blv_run *run, size_t count, const blv_scalar *scalars) {
 }
 
 blv_flow blv_settle_moves(blv_run *run) {
-    BLV_TRY(blv_ahead_settle(run));
+    if (run->ahead.steps > 0)
+        BLV_TRY(blv_ahead_settle(run));
     return run->unchecked > 0 ? blv_run_reduce(run, 0, NULL) : BLV_GO;
 }
 

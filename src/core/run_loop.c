@@ -163,7 +163,7 @@ blv_flow blv_run_take_step(blv_run *run) {
 }
 
 static void iterate(blv_run *run, bool to_the_end) {
-    blv_flow flow = blv_ahead_begin(run, to_the_end);
+    blv_flow flow = run->ahead.ops ? blv_ahead_begin(run, to_the_end) : BLV_GO;
     if (flow == BLV_GO)
         flow = blv_run_take_step(run);
     if (flow != BLV_GO) {

@@ -1,8 +1,6 @@
 #include "space/later.h"
 #include "space/space_private.h"
 
-#include <math.h>
-
 const blv_later_ops *blv_space_later(const blv_space *space) {
     return space->later;
 }
@@ -28,17 +26,4 @@ void blv_later_reduce(const blv_later_ops *ops, blv_later *later, size_t count,
 void blv_later_move(const blv_later_ops *ops, blv_later *later, blv_vec *out, const blv_vec *a,
                     double sign, const double *factor, const blv_vec *b) {
     ops->move(later, out->space, blv_vec_changing(out), a->data, sign, factor, b->data);
-}
-
-double blv_later_value(blv_later_rule rule, double c, double a, double b) {
-    switch (rule) {
-    case BLV_LATER_HYPOT:
-        return hypot(a, b / c);
-    case BLV_LATER_LARGER:
-        return fmax(a, b);
-    case BLV_LATER_PRODUCT:
-        return a * b;
-    default:
-        return c / a;
-    }
 }

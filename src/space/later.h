@@ -8,6 +8,8 @@
 
 #include "bilevel/space.h"
 
+#include <math.h>
+
 /* HYPOT: hypot(a, b / c); LARGER: max(a, b); PRODUCT: a b; QUOTIENT: c / a */
 typedef enum blv_later_rule {
     BLV_LATER_HYPOT,
@@ -50,4 +52,15 @@ void blv_later_reduce(const blv_later_ops *ops, blv_later *later, size_t count,
 void blv_later_move(const blv_later_ops *ops, blv_later *later, blv_vec *out, const blv_vec *a,
                     double sign, const double *factor, const blv_vec *b);
 /* The rules in host memory. */
-double blv_later_value(blv_later_rule rule, double c, double a, double b);
+static inline double blv_later_value(blv_later_rule rule, double c, double a, double b) {
+    switch (rule) {
+    case BLV_LATER_HYPOT:
+        return hypot(a, b / c);
+    case BLV_LATER_LARGER:
+        return fmax(a, b);
+    case BLV_LATER_PRODUCT:
+        return a * b;
+    default:
+        return c / a;
+    }
+}
