@@ -69,8 +69,14 @@ blv_error blv_csv_open(blv_csv *csv, blv_input *input, blv_message *why) {
     size_t count = 0;
     *csv = (blv_csv){.input = input, .why = why, .next_line = 1};
     blv_error error = blv_input_peek(input, &bytes, &count, why);
-    if (!error && count > 0)
+    if (!error && count > 0) {
         csv->delimiter = find_delimiter((const char *)bytes, (const char *)bytes + count);
+        const unsigned char *end = memchr(bytes, '\r', count);
+        if (end && end + 1 < bytes + count && !memchr(bytes, '\n', count))
+            return blv_explain(why, BLV_E_FORMAT,
+                               "%s: line 1: its end is a carriage return alone; expected a newline",
+                               blv_shown_path(blv_input_path(input)));
+    }
     return error;
 }
 

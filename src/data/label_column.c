@@ -23,6 +23,7 @@ static blv_error reject_column(const blv_table *t, const char *kind, const char 
                        t->r->shown, kind, wanted, names);
 }
 
+/* The first column of that name. */
 static int64_t named_column(const blv_table *t, const char *name) {
     for (size_t i = 0; t->named && i < t->count; i++)
         if (strcmp(t->column[i].name, name) == 0)
@@ -33,7 +34,14 @@ static int64_t named_column(const blv_table *t, const char *name) {
 /* The column of that name or number. */
 static blv_error find_column(const blv_table *t, const char *kind, const char *wanted,
                              int64_t *column) {
+    size_t same = 0;
     *column = named_column(t, wanted);
+    for (size_t i = 0; *column != BLV_NO_COLUMN && i < t->count; i++)
+        same += strcmp(t->column[i].name, wanted) == 0;
+    if (same > 1)
+        return blv_explain(t->r->why, BLV_E_NAME,
+                           "%s: %zu columns have the name '%.60s'; expected a number from 0 to %zu",
+                           t->r->shown, same, wanted, t->count - 1);
     if (*column != BLV_NO_COLUMN || strcmp(wanted, "none") == 0)
         return BLV_OK;
     size_t digits = strspn(wanted, "0123456789");
@@ -66,8 +74,9 @@ static int64_t guess_label(blv_table *t) {
 static int64_t recipe_label(blv_table *t) {
     size_t place = 0, columns = 0;
     const char *name = blv_recipe_label(t, t->r->options.recipe, &place, &columns);
-    if (name && *name && t->named)
-        return named_column(t, name);
+    if (name && *name && t->named) /* another column may have its name */
+        return place < t->count && strcmp(t->column[place].name, name) == 0 ? (int64_t)place
+                                                                            : named_column(t, name);
     return name && t->count >= columns ? (int64_t)place : BLV_NO_COLUMN;
 }
 
