@@ -119,6 +119,35 @@ static void test_header_by_recipe(void **state) {
     blv_dataset_release(d);
 }
 
+/* As write.table of R has it: no name above the names of rows. */
+static void test_one_name_fewer(void **state) {
+    (void)state;
+    char words[600] = "mpg cyl am\n", numbers[600] = "mpg cyl am\n";
+    for (int i = 0; i < 12; i++) {
+        snprintf(words + strlen(words), 40, "\"car %d\" %d.5 %d %c\n", i, i, i % 3, "uv"[i % 2]);
+        snprintf(numbers + strlen(numbers), 40, "\"%d\" %d.5 %d %c\n", i + 1, i, i % 3,
+                 "uv"[i % 2]);
+    }
+    for (size_t k = 0; k < 2; k++) {
+        blv_dataset *d = read_text(k ? numbers : words, NULL);
+        const blv_dataset_view *v = blv_dataset_view_of(d);
+        assert_true(v->rows == 12 && v->columns == 2 && v->classes == 2);
+        assert_string_equal(v->feature_names[0], "mpg");
+        assert_true(at(d, 3, 0) == 3.5);
+        assert_true(has_note(d, "column '' left out: it identifies the rows"));
+        blv_dataset_release(d);
+    }
+}
+
+static void test_header_alone(void **state) {
+    (void)state;
+    blv_dataset *d = NULL;
+    blv_message why = {""};
+    assert_int_equal(blv_dataset_read(&d, put_text("text", "age,kind\n"), NULL, &why),
+                     BLV_E_FORMAT);
+    assert_non_null(strstr(why.text, "there is no row of data"));
+}
+
 static void test_utf16(void **state) {
     (void)state;
     blv_dataset *d = NULL;
@@ -133,8 +162,9 @@ static void test_utf16(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_late_header), cmocka_unit_test(test_names_in_the_first_row),
-        cmocka_unit_test(test_doubtful),    cmocka_unit_test(test_header_by_recipe),
+        cmocka_unit_test(test_late_header),    cmocka_unit_test(test_names_in_the_first_row),
+        cmocka_unit_test(test_doubtful),       cmocka_unit_test(test_header_by_recipe),
+        cmocka_unit_test(test_one_name_fewer), cmocka_unit_test(test_header_alone),
         cmocka_unit_test(test_utf16),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -551,6 +551,16 @@ static void test_label_column(void **state) {
     d = read_text(text, OPTIONS(.label = "kind"));
     assert_int_equal(blv_dataset_view_of(d)->classes, 2);
     blv_dataset_release(d);
+    strcpy(text, "x,when\n");
+    for (int i = 0; i < 40; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%d,2024-02-%02d %d:00\n", i,
+                 i % 28 + 1, i % 24);
+    check_rejected(text, OPTIONS(.label = "when"),
+                   "the label column 'when' has 40 different values in 40 rows, which are no "
+                   "classes; targets classes takes them for some");
+    d = read_text(text, OPTIONS(.label = "when", .targets = BLV_TARGETS_CLASSES));
+    assert_int_equal(blv_dataset_view_of(d)->classes, 40);
+    blv_dataset_release(d);
 }
 
 static void test_targets(void **state) {
@@ -590,6 +600,13 @@ static void test_separators(void **state) {
         check_names(d, (const char *const[]){"u", "v"}, 2);
         blv_dataset_release(d);
     }
+    blv_dataset *tags = read_text("1.5,u;v,a\n2,w;v,b\n7,u;v,a\n", NULL); /* not the delimiter */
+    assert_int_equal(blv_dataset_view_of(tags)->columns, 4);
+    assert_string_equal(class_of(tags, 1), "b");
+    blv_dataset_release(tags);
+    tags = read_text("1,5;2,5;a\n2,25;7,0;b\n", NULL);
+    check_values(tags, 2, 2, (const double[]){1.5, 2.5, 2.25, 7});
+    blv_dataset_release(tags);
     check_rejected("u,k\r1,a\r2,b\r", NULL, "line 1: its end is a carriage return alone");
     check_rejected("u;k\n1,5;a\n1.5;b\n1;a\n", NULL, "found '1.5'"); /* both, which is ambiguous */
     blv_dataset *d = read_text("x,note,k\n1,\"two\nlines, \"\"q\"\"\",a\n2,one,b\n",

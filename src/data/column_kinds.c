@@ -20,8 +20,10 @@ const char *const blv_kind_words[] = {
 /* ---- Fields ---- */
 
 bool blv_is_missing(const char *text, size_t length) {
-    static const char *const words[] = {"?",    "NA",   "N/A",  "n/a",  "NaN", "nan",
-                                        "null", "NULL", "None", "<NA>", "#N/A"};
+    static const char *const words[] = {"?",      "NA",       "N/A",     "n/a",     "NaN",
+                                        "nan",    "null",     "NULL",    "None",    "<NA>",
+                                        "#N/A",   "#N/A N/A", "#NA",     "-nan",    "-NaN",
+                                        "1.#IND", "-1.#IND",  "1.#QNAN", "-1.#QNAN"};
     for (size_t i = 0; length > 0 && i < sizeof words / sizeof *words; i++)
         if (strlen(words[i]) == length && memcmp(words[i], text, length) == 0)
             return true;
@@ -219,9 +221,14 @@ static blv_error drop(blv_table *t, blv_column *c, const char *reason) {
         t->r->why);
 }
 
+/* A first column without a name is an index, where its values are like one. */
+static bool is_unnamed(const blv_table *t, const blv_column *c) {
+    return c == t->column && (!*c->name || strcmp(c->name, "Unnamed: 0") == 0);
+}
+
 static blv_error find_number_kind(blv_table *t, size_t j) {
     blv_column *c = &t->column[j];
-    bool unnamed = j == 0 && (!*c->name || strcmp(c->name, "Unnamed: 0") == 0);
+    const bool unnamed = is_unnamed(t, c);
     const bool enough = t->rows >= ENOUGH_ROWS;
     bool found = unnamed && t->rows > 1 && (t->named || enough) && counts_rows(t, c);
     if (c->given)
@@ -256,6 +263,8 @@ static blv_error find_text_kind(blv_table *t, blv_column *c) {
         c->kind = BLV_KIND_DATE;
     else if (any && levels > FEW_LEVELS && 2 * levels > t->rows)
         return drop(t, c, "nearly every row has another text");
+    else if (any && t->named && is_unnamed(t, c) && levels == t->rows && levels >= ENOUGH_ROWS)
+        return drop(t, c, "it identifies the rows");
     else if (any)
         c->kind = BLV_KIND_CATEGORY;
     else if (c->kind != BLV_KIND_CATEGORY)

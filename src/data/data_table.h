@@ -76,8 +76,8 @@ const char *blv_column_name(blv_table *table, const blv_column *column);
 /* Finds the columns of the labels and true labels: those that are asked for, that of a recipe, one
  * with a usual name, or the last. Their kinds are LABEL and DROP then. */
 blv_error blv_table_find_labels(blv_table *table);
-/* After all rows were read: a last column that nobody named as the label, with values that nearly
- * all differ and are not whole numbers, is rejected. */
+/* After all rows were read: a label whose values nearly all differ, and are no numbers, is rejected;
+ * in a last column that nobody named as the label, also where they are not whole. */
 blv_error blv_table_check_label(const blv_table *table);
 
 /* ---- Kinds ---- */

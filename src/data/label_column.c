@@ -143,27 +143,30 @@ static bool has_few_values(const blv_table *t, const blv_column *c) {
 
 static blv_error reject_label(const blv_table *t) {
     char names[200] = "";
-    for (size_t j = 0; t->named && j < t->count; j++)
+    for (size_t j = 0; t->label_guessed && t->named && j < t->count; j++)
         if (has_few_values(t, &t->column[j]))
             blv_list_name(names, sizeof names, t->column[j].name);
-    return blv_explain(t->r->why, BLV_E_FORMAT,
-                       "%s: the last column%s%.60s%s has %zu different values in %zu rows, which "
-                       "are no classes; name the column of the labels%s%s",
-                       t->r->shown, t->named ? " '" : "", t->column[t->label].name,
-                       t->named ? "'" : "", t->r->classes.items.count, t->rows,
-                       *names ? "; it may be " : "", names);
+    return blv_explain(
+        t->r->why, BLV_E_FORMAT,
+        "%s: the %s column%s%.60s%s has %zu different values in %zu rows, which "
+        "are no classes; %s%s%s",
+        t->r->shown, t->label_guessed ? "last" : "label", t->named ? " '" : "",
+        t->column[t->label].name, t->named ? "'" : "", t->r->classes.items.count, t->rows,
+        t->label_guessed ? "name the column of the labels" : "targets classes takes them for some",
+        *names ? "; it may be " : "", names);
 }
 
 blv_error blv_table_check_label(const blv_table *table) {
     const blv_reading *r = table->r;
     const size_t different = r->classes.items.count;
     double value;
-    if (!table->label_guessed || r->options.real_targets ||
+    if (table->label == BLV_NO_COLUMN || r->options.recipe || r->options.real_targets ||
         r->options.targets == BLV_TARGETS_CLASSES || different <= LABELS_CERTAIN ||
         2 * different <= table->rows)
         return BLV_OK;
     for (size_t n = 0; n < different; n++)
-        if (blv_number_parse(blv_texts_at(&r->classes, n), &value) != 0 || value != floor(value))
+        if (blv_number_parse(blv_texts_at(&r->classes, n), &value) != 0 ||
+            (table->label_guessed && value != floor(value)))
             return reject_label(table);
     return BLV_OK;
 }

@@ -244,13 +244,15 @@ static blv_error take_row(csv_file *f, const blv_csv_field *fields, size_t count
 static blv_error make_columns(csv_file *f, size_t width) {
     blv_table *t = &f->t;
     t->count = width;
-    t->named = f->header && width == f->first_count;
+    /* where the header has one field fewer, the first column is an index without a name */
+    const size_t index = width == f->first_count + 1;
+    t->named = f->header && width == f->first_count + index;
     t->column = blv_arena_alloc(&t->arena, width, sizeof *t->column);
     f->how = blv_arena_alloc(&t->arena, width, 1);
     if (!t->column || !f->how)
         return blv_explain_memory(f->r->why);
     for (size_t i = 0; i < width; i++)
-        t->column[i].name = t->named ? f->first[i].text : "";
+        t->column[i].name = t->named && i >= index ? f->first[i - index].text : "";
     BLV_CHECK(blv_table_find_labels(t));
     if (f->r->options.recipe)
         return blv_table_apply_recipe(t, f->r->options.recipe);
@@ -341,6 +343,16 @@ static blv_error take_attributes(csv_file *f) {
     return BLV_OK;
 }
 
+/* One line of words, whose columns are not known from other rows. */
+static bool is_header_alone(const csv_file *f) {
+    const blv_read_options *o = &f->r->options;
+    bool words = f->t.rows == 1 && !f->header && !o->header && !o->recipe && f->first_count > 1;
+    for (size_t i = 0; words && i < f->first_count; i++)
+        words = !looks_a_number(f, &f->first[i]) &&
+                !blv_is_missing(f->first[i].text, f->first[i].length);
+    return words;
+}
+
 /* Now and then, as they become more. */
 static blv_error expect_cells(csv_file *f) {
     const uint64_t cells = (uint64_t)f->t.rows * f->t.count;
@@ -366,7 +378,7 @@ static blv_error take_records(csv_file *f) {
                                 (size_t)(csv->cursor - csv->start)));
         BLV_CHECK(blv_csv_next(csv));
     }
-    if (f->t.rows == 0)
+    if (f->t.rows == 0 || is_header_alone(f))
         return blv_explain(f->r->why, BLV_E_FORMAT, "%s: there is no row of data", f->r->shown);
     return BLV_OK;
 }
