@@ -165,12 +165,30 @@ static void test_utf16(void **state) {
     }
 }
 
+/* A byte that texts do not have is no reason to reject one; a zero byte is. */
+static void test_odd_bytes(void **state) {
+    (void)state;
+    char text[400] = "name,x,kind\n";
+    for (int i = 0; i < 10; i++)
+        snprintf(text + strlen(text), 40, "%s,%d.5,%c\n", i == 4 ? "it\x19s" : "its", i,
+                 "uv"[i % 2]);
+    blv_dataset *d = read_text(text, NULL);
+    assert_true(blv_dataset_view_of(d)->rows == 10 &&
+                at(d, 3, blv_dataset_view_of(d)->columns - 1) == 3.5);
+    blv_dataset_release(d);
+    blv_message why = {""};
+    const size_t length = strlen(text);
+    text[20] = '\0';
+    assert_int_equal(blv_dataset_read(&d, put_file("odd", text, length), NULL, &why), BLV_E_FORMAT);
+    assert_non_null(strstr(why.text, "format unknown"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_late_header),    cmocka_unit_test(test_names_in_the_first_row),
         cmocka_unit_test(test_doubtful),       cmocka_unit_test(test_header_by_recipe),
         cmocka_unit_test(test_one_name_fewer), cmocka_unit_test(test_header_alone),
-        cmocka_unit_test(test_utf16),
+        cmocka_unit_test(test_utf16),          cmocka_unit_test(test_odd_bytes),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
