@@ -143,10 +143,13 @@ static blv_error take_label(csv_file *f, const blv_csv_field *field, size_t line
         r->label.count++;
         return BLV_OK;
     }
-    if (r->options.real_targets)
-        return field_number(f, field, &target)
-                   ? blv_add_target(f->r, target)
-                   : reject_field(f, line, column, field, "a finite number");
+    if (r->options.real_targets) {
+        const bool number = field_number(f, field, &target);
+        if (!number && !looks_a_number(f, field))
+            return reject_field(f, line, column, field, "a finite number");
+        f->commas += !number; /* read again then */
+        return blv_add_target(r, number ? target : 0.0);
+    }
     if (field->length == 0 ||
         (r->options.targets != BLV_TARGETS_CLASSES && blv_is_missing(field->text, field->length)))
         return blv_explain(r->why, BLV_E_FORMAT,
@@ -368,6 +371,7 @@ static blv_error take_records(csv_file *f) {
     BLV_CHECK((arff ? blv_arff_open : blv_csv_open)(csv, f->r->input, f->r->why));
     if (arff)
         BLV_CHECK(take_attributes(f));
+    f->r->comma_labels = !arff && csv->delimiter != ',';
     BLV_CHECK(blv_csv_next(csv));
     if (csv->count > 0 && !arff)
         BLV_CHECK(take_start(f));
