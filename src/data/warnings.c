@@ -218,8 +218,7 @@ static void repeat_notes(const warning *w, const blv_dataset *train) {
     char line[LINE];
     const char *note;
     for (size_t i = 0; (note = blv_dataset_notes(train, i)); i++)
-        if (strncmp(note, "the same in every row", 21) == 0 ||
-            strncmp(note, "one rank has", 12) == 0) {
+        if (strncmp(note, "the same in every row", 21) == 0 || strcmp(note, BLV_NOTE_DEALT) == 0) {
             snprintf(line, sizeof line, "%.100s: %.280s", blv_shown_path(w->name), note);
             w->say(w->context, line);
         }

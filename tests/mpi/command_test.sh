@@ -65,6 +65,12 @@ done
 ranks 2 solve hyperclean $digits $settings --json --no-store --out again.npz >again.json
 cmp -s 2.npz again.npz || fail "two runs on 2 ranks differ"
 
+# The note about a file that one rank reads, on standard error and once.
+# shellcheck disable=SC2086
+ranks 2 solve hyperclean $digits --solver soba --iters 2 --no-store >said.txt 2>note.txt
+[ "$(grep -c "digits.csv.gz: one rank has read the whole file" note.txt)" -eq 1 ] || fail "no note"
+grep -q "one rank" 2.json && fail "the note is in the report"
+
 # Started as srun --mpi=pmix does it.
 # shellcheck disable=SC2016,SC2086
 timeout 120 "$run_ranks" 2 sh -c 'unset OMPI_COMM_WORLD_SIZE; SLURM_STEP_NUM_TASKS=2 exec "$@"' - \
@@ -78,15 +84,35 @@ cleaning="--threads 1 --folds 2 --ridge 0.001 --no-certificate --no-store --mode
 # shellcheck disable=SC2086
 "$bilevel" clean noisy.csv $cleaning -o one.csv >/dev/null 2>&1
 gzip -k noisy.csv # which one rank reads
-# shellcheck disable=SC2086
-ranks 2 clean noisy.csv.gz $cleaning -o two.csv --write-clean kept.csv >said.txt 2>&1
-[ "$(grep -c "noisy.csv.gz: one rank has read the whole file" said.txt)" -eq 1 ] || fail "no note about gzip"
-verdicts() { cut -d, -f3 "$1"; }
-verdicts one.csv >verdicts.txt
-verdicts two.csv | paste -d, - verdicts.txt |
-    awk -F, 'NR > 1 { same += $1 == $2 } END { exit !(same >= 240) }' ||
-    fail "clean on ranks has other verdicts"
-[ "$(wc -l <kept.csv)" -eq $(($(grep -c ",keep," two.csv) + 1)) ] || fail "other rows are kept"
+for file in noisy.csv noisy.csv.gz; do
+    # shellcheck disable=SC2086
+    ranks 2 clean $file $cleaning -o two.csv --write-clean kept.csv >said.txt 2>&1
+    cut -d, -f3 two.csv | paste -d, - one.csv |
+        awk -F, 'NR > 1 { same += $1 == $4 } END { exit !(same >= 240) }' ||
+        fail "clean on ranks has other verdicts for $file"
+    for fields in 1-2 7-; do # row and label; the text of the row
+        cut -d, -f$fields one.csv >expected.txt
+        cut -d, -f$fields two.csv | cmp -s - expected.txt || fail "$file: other labels or texts"
+    done
+    awk -F, 'NR == FNR { keep[NR] = FNR == 1 || $3 == "keep"; next } keep[FNR]' two.csv noisy.csv |
+        cmp -s - kept.csv || fail "$file: other rows are kept"
+    said=$(grep -c "noisy.csv.gz: one rank has read the whole file" said.txt || true)
+    [ "$said" -eq "$([ $file = noisy.csv ] && echo 0 || echo 1)" ] || fail "note about $file"
+done
+
+# Where nothing is computed the files are those of one process, byte for byte.
+awk 'BEGIN { srand(7); for (i = 1; i <= 250; i++) for (k = 1; k <= 10; k++)
+                 printf "%.3f%s", rand(), k < 10 ? "," : "\n" }' >given.csv
+"$bilevel" clean noisy.csv --probabilities given.csv -o p1.csv --write-clean k1.csv --relabel --no-store >/dev/null 2>&1
+for n in 2 3; do
+    ranks $n clean noisy.csv --probabilities given.csv -o p2.csv --write-clean k2.csv --relabel --no-store >/dev/null 2>&1
+    cmp p1.csv p2.csv || fail "other verdicts on $n ranks"
+    cmp k1.csv k2.csv || fail "other labels on $n ranks"
+done
+if ranks 2 clean noisy.csv --probabilities given.csv -o no/such/folder.csv --no-store 2>refused; then
+    fail "no folder for the output"
+fi
+[ "$(grep -c "no/such/folder.csv" refused)" -eq 1 ] || fail "messages about the folder: $(cat refused)"
 if ranks 2 clean noisy.csv --model mlp --no-store 2>refused; then fail "clean with a network"; fi
 grep -q "needs all rows in one process" refused || fail "no reason for the network"
 
