@@ -153,6 +153,23 @@ more=$(($(newest checkpoint_iteration) + 40))
 id=$(newest id)
 mkdir copy
 cp runs.db* copy/
+[ "$(ls runs.db.run"$id".*.part[01] | wc -l)" -ge 2 ] || fail "no parts of the ranks"
+if "$bilevel" runs export "$id" --checkpoint one.npz 2>refused; then fail "half a checkpoint"; fi
+grep -q "several ranks have written" refused || fail "no reason for half a checkpoint"
+(
+    # A part that is gone or is another's.
+    export BILEVEL_STORE="$work/copy/runs.db"
+    cd copy
+    for damage in gone other; do
+        for part in runs.db.run"$id".*.part1; do mv "$part" aside; done
+        [ $damage = gone ] || cp runs.db.run"$id".*.part0 "$part"
+        code=0
+        ranks 2 resume "$id" --iters $more -o part.npz 2>refused || code=$?
+        [ $code -eq 2 ] || fail "exit code $code after a part is $damage"
+        [ "$(grep -c "^bilevel resume: .*\.part1: " refused)" -eq 1 ] || fail "no message: $(cat refused)"
+        mv aside "$part"
+    done
+)
 ranks 2 resume "$id" --iters $more --allow-outputs --json >resumed.json || fail "resume on 2 ranks"
 (export BILEVEL_STORE="$work/copy/runs.db" && ranks 3 resume "$id" --iters $more --json -o other.npz) \
     >other.json || fail "resume on 3 ranks"
@@ -160,6 +177,26 @@ same_phi resumed.json other.json
 # shellcheck disable=SC2086
 ranks 2 solve hyperclean $digits $long --iters $more --out whole.npz >whole.txt
 cmp -s whole.npz killed.npz || fail "the resumed run has another end"
+[ "$(ls runs.db.run"$id".*.part* | wc -l)" -eq 2 ] || fail "parts of former checkpoints are left"
+"$bilevel" runs rm "$id" >/dev/null
+ls runs.db.run"$id".* 2>/dev/null && fail "parts of a run that was removed are left"
+
+# Killed at any time, while checkpoints are written all the time: the last one is whole.
+for pause in 0.02 0.05 0.08; do
+    rm -f runs.db*
+    # shellcheck disable=SC2086
+    "$run_ranks" 2 "$bilevel" solve hyperclean $digits $long --iters 100000000 --checkpoint 0.0001 \
+        >killed.txt 2>&1 &
+    job=$!
+    wait_for "no checkpoint came" has_checkpoint
+    sleep $pause
+    # shellcheck disable=SC2046
+    kill -9 "$job" $(pgrep -P "$job")
+    wait "$job" || true
+    wait_for "a rank did not end" all_ended
+    ranks 2 resume 1 --iters $(($(newest checkpoint_iteration) + 5)) >/dev/null ||
+        fail "the checkpoint of a run that was killed after $pause s"
+done
 
 # Ctrl-C: the result so far.
 # shellcheck disable=SC2086
