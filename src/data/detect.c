@@ -156,6 +156,8 @@ blv_error blv_detect_format(blv_input *input, blv_format *format, blv_message *w
         return BLV_OK;
     if (is_text(bytes, count))
         return blv_explain(why, BLV_E_FORMAT, "%s: there is no row of data", shown);
+    if (count > 2 && (bytes[0] ^ bytes[1]) == 0x01 && bytes[0] >= 0xfe)
+        return blv_explain(why, BLV_E_FORMAT, "%s: text in UTF-16; expected UTF-8", shown);
     return blv_explain(
         why, BLV_E_FORMAT,
         "%s: format unknown: expected text (libsvm, CSV, TSV, ARFF), NPY, NPZ, IDX or "
