@@ -198,14 +198,18 @@ for pause in 0.02 0.05 0.08; do
         fail "the checkpoint of a run that was killed after $pause s"
 done
 
-# Ctrl-C: the result so far.
-# shellcheck disable=SC2086
-OMPI_MCA_odls_base_sigkill_timeout=2 "$run_ranks" 2 "$bilevel" solve hyperclean $digits \
-    --solver soba --threads 1 --iters 100000000 --no-store --trace stopped.jsonl --out stopped.npz \
-    >stopped.txt 2>&1 &
-job=$!
-wait_for "the run does not begin" [ -s stopped.jsonl ]
-kill -TERM "$job"
-wait "$job" || true
-[ -s stopped.npz ] || fail "no result after Ctrl-C: $(cat stopped.txt)"
+# Ctrl-C, and what a batch system sends: the result so far, and a report of it.
+for signal in INT TERM; do
+    rm -f stopped.*
+    # shellcheck disable=SC2086
+    OMPI_MCA_odls_base_sigkill_timeout=2 "$run_ranks" 2 "$bilevel" solve hyperclean $digits \
+        --solver soba --threads 1 --iters 100000000 --no-store --trace stopped.jsonl --out stopped.npz \
+        >stopped.txt 2>&1 &
+    job=$!
+    wait_for "the run does not begin" [ -s stopped.jsonl ]
+    kill -$signal "$job"
+    wait "$job" || true
+    [ -s stopped.npz ] || fail "no result after SIG$signal: $(cat stopped.txt)"
+    [ "$(grep -c "stopped: a stop was requested" stopped.txt)" -eq 1 ] || fail "no report after SIG$signal"
+done
 echo "the command works on ranks"

@@ -44,9 +44,9 @@ static blv_ranks *group(int count) {
 
 typedef blv_problem *(*make_fn)(const blv_ranks *ranks, blv_precision precision);
 
-static blv_problem *digits(const blv_ranks *ranks, blv_precision precision) {
-    static const char *const settings[] = {
-        "train", TEST_DATA "/digits.csv.gz", "train_size", "61", "val_size", "41", NULL};
+static blv_problem *small(const blv_ranks *ranks, blv_precision precision) {
+    static const char *const settings[] = {"train", TEST_SPARSE,  "layout", "sparse", "order",
+                                           "file",  "train_size", "40",     NULL};
     const blv_problem_options options = {
         .size = sizeof options, .precision = precision, .threads = 1, .ranks = ranks};
     blv_problem *problem;
@@ -59,7 +59,7 @@ static blv_problem *digits(const blv_ranks *ranks, blv_precision precision) {
 
 /* f = |y - 1|^2/2, g = |y - x|^2/2 with both levels spread, in many pieces; one element in three is
  * on rank 0 and the rest on the last rank. */
-enum { MANY = 200001 };
+enum { MANY = 140001, FEW = 40 };
 
 static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                  double *value, blv_vec *fx, blv_vec *fy) {
@@ -253,8 +253,8 @@ static void test_numbers(void **state) {
     for (int from = 1; from <= all->count; from++)
         for (int to = 1; to <= all->count; to++) {
             for (size_t s = 0; s < 3; s++)
-                go_on(digits, BLV_F64, solvers[s], from, to, 61);
-            go_on(digits, BLV_F32, "saba", from, to, 61);
+                go_on(small, BLV_F64, solvers[s], from, to, FEW);
+            go_on(small, BLV_F32, "saba", from, to, FEW);
         }
 }
 
@@ -334,9 +334,9 @@ static uint64_t loaded_at(const blv_problem *problem) {
 
 static void test_interrupted(void **state) {
     (void)state;
-    blv_problem *problem = digits(all, BLV_F64);
+    blv_problem *problem = small(all, BLV_F64);
     const size_t ranks = (size_t)all->count;
-    save_half(digits, BLV_F64, "soba", all);
+    save_half(small, BLV_F64, "soba", all);
     blv_run *run = start(problem, "soba", 15);
     assert_int_equal(blv_run_solve(run), BLV_OK);
     /* the file cannot be written: the new parts are gone */
@@ -393,8 +393,8 @@ static void assert_refused(const blv_problem *problem, blv_error expected, const
 static void test_damaged(void **state) {
     char part[400], aside[410];
     (void)state;
-    blv_problem *problem = digits(all, BLV_F64);
-    save_half(digits, BLV_F64, "soba", all);
+    blv_problem *problem = small(all, BLV_F64);
+    save_half(small, BLV_F64, "soba", all);
     meet();
     find_part(part);
     snprintf(aside, sizeof aside, "%s/aside", folder);
@@ -417,7 +417,7 @@ static void test_damaged(void **state) {
         assert_refused(problem, BLV_E_FORMAT, "damaged");
     }
     meet();
-    save_half(digits, BLV_F64, "soba", all); /* the same state, with parts of its own */
+    save_half(small, BLV_F64, "soba", all); /* the same state, with parts of its own */
     meet();
     find_part(part);
     if (all->rank == 0)
@@ -449,7 +449,7 @@ static void test_memory(void **state) {
     (void)state;
     for (size_t s = 0; s < 2; s++) {
         bytes b = {0};
-        blv_problem *problem = digits(all, BLV_F64);
+        blv_problem *problem = small(all, BLV_F64);
         blv_run *run = start(problem, solvers[s], 10), *rest = start(problem, solvers[s], 20);
         assert_int_equal(blv_run_solve(run), BLV_OK);
         assert_int_equal(blv_run_save_to(run, append, &b), BLV_OK);
@@ -460,8 +460,8 @@ static void test_memory(void **state) {
         if (blv_run_load_from(rest, b.at, b.size) != BLV_OK)
             fail_msg("%s", blv_run_message(rest));
         blv_run_destroy(run);
-        double *x = finish(rest), *whole = run_whole(digits, BLV_F64, solvers[s], all);
-        compare(whole, x, 61, 0.0);
+        double *x = finish(rest), *whole = run_whole(small, BLV_F64, solvers[s], all);
+        compare(whole, x, FEW, 0.0);
         free(x);
         free(whole);
         free(b.at);
