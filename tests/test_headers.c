@@ -36,6 +36,9 @@ static void test_names_in_the_first_row(void **state) {
         {",3,5\n", "0,2,0\n1,4,1\n2,6,0\n", true},
         {",0,2,size\n", "9,2,a,u\n7,4,b,u\n8,6,a,u\n", false},
         {",0,1\n", "0,2,0\n1,4,1\n2,6,0\n", true},
+        {"land,1970,1972,1974,1976,k\n", "A,1,0,.5,0,u\nB,0,.5,0,1,v\nC,0,0,0,0,u\n", true},
+        {"400,402,404,406,408\n", ".5,.1,.5,.1,0\n.2,.3,.7,.1,1\n.2,.3,.7,.1,0\n", true},
+        {"400,402,404,407,408\n", ".5,.1,.5,.1,0\n.2,.3,.7,.1,1\n.2,.3,.7,.1,0\n", false},
         {"kind,cap\n", "p,x\ne,b\np,x\np,x\ne,b\np,x\np,x\ne,b\np,x\np,x\ne,b\np,x\n", true},
         {"kind,cap\n", "p,x\ne,b\np,x\n", false}, /* too few rows to tell */
         {"p,n\n", "p,m\ne,n\ne,m\n", false},
@@ -68,6 +71,8 @@ static void test_doubtful(void **state) {
         {"1990,1992,1994\n.5,2,u\n3,4,v\n5,6,u\n", true},
         {"1990,1992,1994\n.5,2,0\n3,4,1\n5,6,0\n", true},
         {"400,402,404,1\n.5,.25,.125,1\n3,4,5,0\n.1,.2,.3,0\n", false}, /* the label comes again */
+        {"land,1970,1975\nA,1,0\nB,0,1\nC,0,0\nD,1,1\nE,1,1\nF,0,1\nG,1,0\nH,1,1\nI,1,0\nJ,0,0\n",
+         true}, /* names of rows, which all differ */
         {"1,2,x\n3,4,y\n5,6,x\n7,8,y\n", false},
         {"1,2,3\n1,2,1\n3,4,2\n2,3,1\n", false}, /* numbers as those below */
         {"5,3,9\n.1,.2,0\n.3,.4,1\n.1,.1,0\n", false},
@@ -160,12 +165,30 @@ static void test_utf16(void **state) {
     }
 }
 
+/* A byte that texts do not have is no reason to reject one; a zero byte is. */
+static void test_odd_bytes(void **state) {
+    (void)state;
+    char text[400] = "name,x,kind\n";
+    for (int i = 0; i < 10; i++)
+        snprintf(text + strlen(text), 40, "%s,%d.5,%c\n", i == 4 ? "it\x19s" : "its", i,
+                 "uv"[i % 2]);
+    blv_dataset *d = read_text(text, NULL);
+    assert_true(blv_dataset_view_of(d)->rows == 10 &&
+                at(d, 3, blv_dataset_view_of(d)->columns - 1) == 3.5);
+    blv_dataset_release(d);
+    blv_message why = {""};
+    const size_t length = strlen(text);
+    text[20] = '\0';
+    assert_int_equal(blv_dataset_read(&d, put_file("odd", text, length), NULL, &why), BLV_E_FORMAT);
+    assert_non_null(strstr(why.text, "format unknown"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_late_header),    cmocka_unit_test(test_names_in_the_first_row),
         cmocka_unit_test(test_doubtful),       cmocka_unit_test(test_header_by_recipe),
         cmocka_unit_test(test_one_name_fewer), cmocka_unit_test(test_header_alone),
-        cmocka_unit_test(test_utf16),
+        cmocka_unit_test(test_utf16),          cmocka_unit_test(test_odd_bytes),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

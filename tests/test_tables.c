@@ -80,7 +80,7 @@ static void test_typing_errors(void **state) {
     (void)state;
     check_rejected("a,b\n1,x\n2,y\n1.2.3,x\n", NULL,
                    "line 4, column 1 of 2 (a): expected a finite number, found '1.2.3'; "
-                   "2 fields of the column are numbers, 1 are not");
+                   "2 fields of the column are numbers, 1 is not");
     blv_dataset *d = read_text("a,b\n1,x\n2,y\n1.2.3,x\n",
                                OPTIONS(.kinds = "a:category", .layout = BLV_LAYOUT_DENSE));
     assert_int_equal(blv_dataset_view_of(d)->columns, 4);
@@ -576,6 +576,26 @@ static void test_targets(void **state) {
     blv_dataset_release(d);
     d = read_text(text, OPTIONS(.targets = BLV_TARGETS_CLASSES));
     assert_int_equal(blv_dataset_view_of(d)->classes, 51);
+    blv_dataset_release(d);
+    /* more than there may be classes; a last column that nobody named is no target even so */
+    d = read_text(text, OPTIONS(.max_classes = 40));
+    assert_true(blv_dataset_view_of(d)->target[11] == 20.0);
+    assert_true(has_note(d, "the labels are taken as real numbers: more than 40 different ones"));
+    blv_dataset_release(d);
+    strcpy(text, "x;z\n");
+    for (int i = 0; i < 100; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%d;%d,25\n", i, i);
+    check_rejected(text, OPTIONS(.max_classes = 40),
+                   "the last column 'z' has 100 different values");
+    check_rejected(text, NULL, "the last column 'z' has 100 different values");
+    for (size_t most = 40; most < 10000; most += 5000) { /* decimal commas of the label alone */
+        d = read_text(text, OPTIONS(.label = "z", .max_classes = most));
+        assert_true(blv_dataset_view_of(d)->target[11] == 11.25);
+        assert_true(at(d, 11, 0) == 11.0);
+        blv_dataset_release(d);
+    }
+    d = read_text(text, OPTIONS(.label = "z", .targets = BLV_TARGETS_REAL));
+    assert_true(blv_dataset_view_of(d)->target[11] == 11.25);
     blv_dataset_release(d);
     d = read_text("x,y\n1,2\n3,4\n", OPTIONS(.targets = BLV_TARGETS_REAL));
     assert_non_null(blv_dataset_view_of(d)->target);

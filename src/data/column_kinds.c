@@ -160,12 +160,14 @@ blv_error blv_table_set_kinds(blv_table *table, const char *kinds) {
 
 static blv_error reject_word(const blv_table *t, size_t j) {
     const blv_column *c = &t->column[j];
-    char name[64] = "", hint[120] = "";
+    char name[64] = "", hint[200] = "";
     if (*c->name)
         snprintf(name, sizeof name, " (%.50s)", c->name);
     if (!c->given)
-        snprintf(hint, sizeof hint, "; %zu fields of the column are numbers, %zu are not",
-                 c->numbers, c->words);
+        snprintf(hint, sizeof hint,
+                 "; %zu fields of the column are numbers, %zu %s not: the kind category takes all "
+                 "of them for texts",
+                 c->numbers, c->words, c->words == 1 ? "is" : "are");
     return blv_explain(t->r->why, BLV_E_FORMAT,
                        "%s: line %zu, column %zu of %zu%s: expected a finite number, found %s%s",
                        t->r->shown, c->word_line, j + 1, t->count, name, c->word.text, hint);

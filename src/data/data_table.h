@@ -76,8 +76,8 @@ const char *blv_column_name(blv_table *table, const blv_column *column);
 /* Finds the columns of the labels and true labels: those that are asked for, that of a recipe, one
  * with a usual name, or the last. Their kinds are LABEL and DROP then. */
 blv_error blv_table_find_labels(blv_table *table);
-/* After all rows were read: a label whose values nearly all differ, and are no numbers, is rejected;
- * in a last column that nobody named as the label, also where they are not whole. */
+/* After all rows were read: a label whose values nearly all differ, and are no numbers, is
+ * rejected; in a last column that nobody named as the label, also where they are not whole. */
 blv_error blv_table_check_label(const blv_table *table);
 
 /* ---- Kinds ---- */
@@ -97,7 +97,8 @@ blv_error blv_table_find_kinds(blv_table *table, bool *again);
 
 /* After all rows were read, with texts as such: whether the first row is one of names. It has the
  * usual name of a label, or one above booleans or dates; all columns are texts that come again but
- * for the first; the names of the numbers are 0, 1, 2 ...; or the rows below it are counted. */
+ * for the first; the names of the numbers are 0, 1, 2 ...; the rows below it are counted; or four
+ * numbers or more ascend by equal steps, and are unlike those below. */
 bool blv_table_first_names(const blv_table *table);
 /* Likewise: whether it may be one, where that is not known. No other row has any of its texts, or
  * its numbers ascend and are unlike those below. */

@@ -59,8 +59,6 @@ static bool is_single(const blv_table *t, const blv_texts *texts, const int32_t 
     return codes[0] == 0 && i == t->rows && texts->items.count > 1;
 }
 
-/* ---- Names ---- */
-
 /* Nothing, and 0, 1, 2 ... below it: the index of pandas. */
 static bool is_above_index(const blv_table *t) {
     enum { FEWEST = 3 };
@@ -72,8 +70,75 @@ static bool is_above_index(const blv_table *t) {
     return i == t->rows;
 }
 
+/* ---- Numbers ---- */
+
+/* Whether the number is whole, and outside of the others or none of them is whole. */
+static bool is_unlike(double first, const double *others, size_t rows, size_t stride) {
+    double low = INFINITY, high = -INFINITY;
+    bool whole = false;
+    for (size_t i = 1; i < rows; i++) {
+        const double x = others[i * stride];
+        low = x < low ? x : low;
+        high = x > high ? x : high;
+        whole = whole || x == floor(x);
+    }
+    return first == floor(first) && (first < low || first > high || !whole);
+}
+
+static bool is_number_text(const blv_texts *texts, size_t n) {
+    double value;
+    return blv_number_parse(blv_texts_at(texts, n), &value) == 0;
+}
+
+/* Of the label, where it is a number; a word that no other row has is a name as well. */
+static bool label_ascends(const blv_table *t, double last) {
+    const int32_t *codes;
+    const double *target = t->r->target.items;
+    double first = last;
+    if (t->label == BLV_NO_COLUMN)
+        return true;
+    if (t->r->target.count == t->rows)
+        return target[0] > last && is_unlike(target[0], target, t->rows, 1);
+    const blv_texts *texts = texts_of(t, (size_t)t->label, &codes);
+    return texts && is_single(t, texts, codes) &&
+           (blv_number_parse(blv_texts_at(texts, 0), &first) != 0 || first > last);
+}
+
+/* 1990, 1991, 1992 ... above other numbers. Returns how many there are; *even: all with the same
+ * distance. */
+static size_t ascends(const blv_table *t, bool *even) {
+    enum { FEWEST = 2 };
+    double last = -1.0, step = 0.0;
+    size_t numbers = 0, unlike = 0;
+    *even = true;
+    for (size_t j = 0; j < t->count; j++) {
+        if (!is_number_column(t, j))
+            continue;
+        const double first = number_of(t, j, 0);
+        if (isnan(first) && j == 0) /* an index */
+            continue;
+        if (!(first > last) || first != floor(first))
+            return 0;
+        step = numbers == 1 ? first - last : step;
+        *even = *even && (numbers == 0 || first - last == step);
+        last = first;
+        numbers++;
+    }
+    if (t->rows <= FEWEST || numbers + (t->label != BLV_NO_COLUMN) < FEWEST ||
+        !label_ascends(t, (size_t)t->label + 1 == t->count ? last : -1.0))
+        return 0;
+    for (size_t j = 0; j < t->count; j++)
+        if (is_number_column(t, j))
+            unlike +=
+                is_unlike(number_of(t, j, 0), (const double *)t->numbers.items + t->column[j].place,
+                          t->rows, t->number_columns);
+    return 2 * unlike >= numbers ? numbers : 0;
+}
+
+/* ---- Names ---- */
+
 bool blv_table_first_names(const blv_table *table) {
-    enum { ENOUGH_NUMBERS = 2 };
+    enum { ENOUGH_NUMBERS = 2, CERTAIN = 4 };
     const blv_table *t = table;
     bool unlike = false, unique = true, repeated = true, counted = true, usual = false;
     bool singles = true;
@@ -102,75 +167,17 @@ bool blv_table_first_names(const blv_table *table) {
     }
     const bool enough =
         unlike || (numbers == 0 ? repeated && t->rows > ENOUGH_ROWS : numbers >= ENOUGH_NUMBERS);
+    bool even;
     return (unique && (usual || ((numbers == 0 || counted) && enough))) ||
-           (singles && is_above_index(t));
+           (singles && (is_above_index(t) || (ascends(t, &even) >= CERTAIN && even)));
 }
 
 /* ---- Doubt ---- */
 
-/* Whether the number is whole, and outside of the others or none of them is whole. */
-static bool is_unlike(double first, const double *others, size_t rows, size_t stride) {
-    double low = INFINITY, high = -INFINITY;
-    bool whole = false;
-    for (size_t i = 1; i < rows; i++) {
-        const double x = others[i * stride];
-        low = x < low ? x : low;
-        high = x > high ? x : high;
-        whole = whole || x == floor(x);
-    }
-    return first == floor(first) && (first < low || first > high || !whole);
-}
-
-static bool is_number_text(const blv_texts *texts, size_t n) {
-    double value;
-    return blv_number_parse(blv_texts_at(texts, n), &value) == 0;
-}
-
-/* Of the label, where it is a number as all others are. */
-static bool label_ascends(const blv_table *t, double last) {
-    const int32_t *codes;
-    const double *target = t->r->target.items;
-    double first = last;
-    if (t->label == BLV_NO_COLUMN)
-        return true;
-    if (t->r->target.count == t->rows)
-        return target[0] > last && is_unlike(target[0], target, t->rows, 1);
-    const blv_texts *texts = texts_of(t, (size_t)t->label, &codes);
-    return texts && is_single(t, texts, codes) &&
-           blv_number_parse(blv_texts_at(texts, 0), &first) == 0 && first > last;
-}
-
-/* 1990, 1991, 1992 ... above other numbers. */
-static bool ascends(const blv_table *t) {
-    enum { FEWEST = 2 };
-    double last = -1.0;
-    size_t numbers = 0, unlike = 0;
-    for (size_t j = 0; j < t->count; j++) {
-        if (!is_number_column(t, j))
-            continue;
-        const double first = number_of(t, j, 0);
-        if (isnan(first) && j == 0) /* an index */
-            continue;
-        if (!(first > last) || first != floor(first))
-            return false;
-        last = first;
-        numbers++;
-    }
-    if (t->rows <= FEWEST || numbers < FEWEST ||
-        !label_ascends(t, (size_t)t->label + 1 == t->count ? last : -1.0))
-        return false;
-    for (size_t j = 0; j < t->count; j++)
-        if (is_number_column(t, j))
-            unlike +=
-                is_unlike(number_of(t, j, 0), (const double *)t->numbers.items + t->column[j].place,
-                          t->rows, t->number_columns);
-    return 2 * unlike >= numbers;
-}
-
 bool blv_table_first_doubtful(const blv_table *table) {
     const blv_table *t = table;
     size_t columns = 0;
-    bool repeated = t->rows <= ENOUGH_ROWS;
+    bool repeated = t->rows <= ENOUGH_ROWS, even;
     for (size_t j = 0; j < t->count; j++) {
         const int32_t *codes;
         const blv_texts *texts = texts_of(t, j, &codes);
@@ -184,5 +191,5 @@ bool blv_table_first_doubtful(const blv_table *table) {
         repeated = repeated || texts->items.count < t->rows;
         columns++;
     }
-    return columns > 0 ? repeated && t->rows > 2 : ascends(t);
+    return t->rows > 2 && ((columns > 0 && repeated) || ascends(t, &even) > 0);
 }

@@ -141,32 +141,55 @@ static bool has_few_values(const blv_table *t, const blv_column *c) {
     return true;
 }
 
-static blv_error reject_label(const blv_table *t) {
+static blv_error reject_label(const blv_table *t, size_t different) {
     char names[200] = "";
     for (size_t j = 0; t->label_guessed && t->named && j < t->count; j++)
         if (has_few_values(t, &t->column[j]))
             blv_list_name(names, sizeof names, t->column[j].name);
-    return blv_explain(
-        t->r->why, BLV_E_FORMAT,
-        "%s: the %s column%s%.60s%s has %zu different values in %zu rows, which "
-        "are no classes; %s%s%s",
-        t->r->shown, t->label_guessed ? "last" : "label", t->named ? " '" : "",
-        t->column[t->label].name, t->named ? "'" : "", t->r->classes.items.count, t->rows,
-        t->label_guessed ? "name the column of the labels" : "targets classes takes them for some",
-        *names ? "; it may be " : "", names);
+    return blv_explain(t->r->why, BLV_E_FORMAT,
+                       "%s: the %s column%s%.60s%s has %zu different values in %zu rows, which "
+                       "are no classes; %s%s%s",
+                       t->r->shown, t->label_guessed ? "last" : "label", t->named ? " '" : "",
+                       t->column[t->label].name, t->named ? "'" : "", different, t->rows,
+                       t->label_guessed ? "name the column of the labels"
+                                        : "targets classes takes them for some",
+                       *names ? "; it may be " : "", names);
+}
+
+/* How many targets differ; *whole: all are whole numbers. */
+static blv_error count_targets(const blv_table *t, size_t *different, bool *whole) {
+    const double *target = t->r->target.items;
+    double *value = blv_data_alloc(t->rows, sizeof *value);
+    *different = 0;
+    *whole = true;
+    if (!value)
+        return blv_explain_memory(t->r->why);
+    memcpy(value, target, t->rows * sizeof *value);
+    blv_sort_numbers(value, t->rows);
+    for (size_t i = 0; i < t->rows; i++) {
+        *different += i == 0 || value[i] != value[i - 1];
+        *whole = *whole && value[i] == floor(value[i]);
+    }
+    free(value);
+    return BLV_OK;
 }
 
 blv_error blv_table_check_label(const blv_table *table) {
     const blv_reading *r = table->r;
-    const size_t different = r->classes.items.count;
+    size_t different = r->classes.items.count;
+    bool whole = true;
     double value;
+    if (r->many_labels && table->label_guessed) {
+        BLV_CHECK(count_targets(table, &different, &whole));
+        return !whole && 2 * different > table->rows ? reject_label(table, different) : BLV_OK;
+    }
     if (table->label == BLV_NO_COLUMN || r->options.recipe || r->options.real_targets ||
         r->options.targets == BLV_TARGETS_CLASSES || different <= LABELS_CERTAIN ||
         2 * different <= table->rows)
         return BLV_OK;
     for (size_t n = 0; n < different; n++)
-        if (blv_number_parse(blv_texts_at(&r->classes, n), &value) != 0 ||
+        if (!blv_label_number(r, blv_texts_at(&r->classes, n), &value) ||
             (table->label_guessed && value != floor(value)))
-            return reject_label(table);
+            return reject_label(table, different);
     return BLV_OK;
 }

@@ -3,6 +3,7 @@
  *
  * Fields are taken for numbers. Where a column turns out to hold texts, or numbers a decimal comma,
  * the file is read once more with that known; plain numbers are read once. */
+#include "base/aligned_memory.h"
 #include "base/number_text.h"
 #include "bilevel/ranks.h"
 #include "data/arff.h"
@@ -143,10 +144,13 @@ static blv_error take_label(csv_file *f, const blv_csv_field *field, size_t line
         r->label.count++;
         return BLV_OK;
     }
-    if (r->options.real_targets)
-        return field_number(f, field, &target)
-                   ? blv_add_target(f->r, target)
-                   : reject_field(f, line, column, field, "a finite number");
+    if (r->options.real_targets) {
+        const bool number = field_number(f, field, &target);
+        if (!number && !looks_a_number(f, field))
+            return reject_field(f, line, column, field, "a finite number");
+        f->commas += !number; /* read again then */
+        return blv_add_target(r, number ? target : 0.0);
+    }
     if (field->length == 0 ||
         (r->options.targets != BLV_TARGETS_CLASSES && blv_is_missing(field->text, field->length)))
         return blv_explain(r->why, BLV_E_FORMAT,
@@ -368,6 +372,7 @@ static blv_error take_records(csv_file *f) {
     BLV_CHECK((arff ? blv_arff_open : blv_csv_open)(csv, f->r->input, f->r->why));
     if (arff)
         BLV_CHECK(take_attributes(f));
+    f->r->comma_labels = !arff && csv->delimiter != ',';
     BLV_CHECK(blv_csv_next(csv));
     if (csv->count > 0 && !arff)
         BLV_CHECK(take_start(f));
@@ -543,6 +548,8 @@ static blv_error read_table(csv_file *f) {
     BLV_CHECK(note_header(f));
     if (f->r->options.missing == BLV_MISSING_DROP)
         BLV_CHECK(blv_table_drop_rows(t));
+    BLV_CHECK(blv_input_rewind(f->r->input, f->r->why)); /* its text is not needed any more */
+    blv_return_memory();
     BLV_CHECK(blv_table_learn(t));
     BLV_CHECK(blv_table_encode(t));
     return blv_need_memory(blv_dataset_put(d, BLV_PART_RECIPE, blv_table_write_recipe(t)),
