@@ -271,6 +271,8 @@ static blv_run *start(const blv_problem *problem, const blv_solver *solver, int6
     if (strcmp(blv_problem_definition(problem)->name, "hyperclean") == 0 ||
         !(solver->uses & (BLV_USES_HVP | BLV_USES_CROSS)))
         set_steps(run);
+    if (strcmp(solver->name, "d-tfbo") == 0) /* its first steps are long: many multiply rounding */
+        assert_int_equal(blv_run_set(run, "inner", "tol"), BLV_OK);
     return run;
 }
 
