@@ -158,6 +158,8 @@ typedef struct blv_problem_options {
     const char *data_folder; /* where files are looked for that are not at their path; NULL: none */
     const blv_ranks *ranks; /* rows and vectors are shared with these processes (ranks.h): borrowed,
                                must outlive the problem; NULL: they are of this process alone */
+    void (*warn)(void *context, const char *line); /* remarks on how files are read; may be NULL */
+    void *context;                                 /* of warn */
 } blv_problem_options;
 
 typedef struct blv_problem_family {

@@ -145,6 +145,7 @@ struct blv_run {
 
     blv_key_values parameters; /* of the solver, as they were when it was opened */
     uint64_t fingerprint;      /* of the problem, once it is known */
+    uint64_t part_set;         /* of the checkpoint that was saved last; 0: it has no parts */
 
     /* 1 + the iteration of the last row in the file, row handed out and call of the monitor */
     uint64_t row_seen, row_given, monitor_seen;
