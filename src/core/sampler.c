@@ -172,9 +172,8 @@ static const blv_batch *next_iid(blv_sampler *s) {
             s->samples_at[i] = (size_t)blv_random_below(&s->stream, s->listed + i, s->samples);
         renew_list(s, s->samples_at, size);
     }
-    s->current = (blv_batch){.count = s->batch,
-                             .index = s->samples_at + (s->drawn - s->listed),
-                             .list = &s->list};
+    s->current = (blv_batch){
+        .count = s->batch, .index = s->samples_at + (s->drawn - s->listed), .list = &s->list};
     s->drawn += s->batch;
     return &s->current;
 }
