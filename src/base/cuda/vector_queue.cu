@@ -160,9 +160,7 @@ static task_kernel kernel_of_tasks; /* of those that are queued */
 
 /* ---- Programs ---- */
 
-#ifndef PROGRAMS
-#define PROGRAMS 8
-#endif
+enum { PROGRAMS = 8 }; /* of one launch */
 static block_program *ring, *ring_there; /* memory of the host that the GPU sees */
 static volatile unsigned long long *done, *done_there;
 static unsigned long long posted, launched; /* programs */

@@ -39,10 +39,9 @@ constexpr int THREADS = 32 * (WARPS + ROW_WARPS);
  *   rows          read for the last time in turn t + 1; the row warp of t + 2 has waited for its
  *                 scores when it fetches others into their place
  *
- * Turns t and t + 4, which have one barrier for their scores, are apart by the second barrier. */
-#ifndef ARRIVALS
-#define ARRIVALS 1
-#endif
+ * Turns t and t + 4, which have one barrier for their scores, are apart by the second barrier. All
+ * lanes of a warp arrive: where one does for them, behind __syncwarp, racecheck takes the others' reads
+ * and writes for unordered; and it does at named barriers. */
 enum { OF_OUTPUT = 24 }; /* halves between the coefficients of two outputs: no bank twice */
 
 /* What blocks keep in shared memory besides rows. */
@@ -104,12 +103,9 @@ __device__ static void barrier_init(uint64_t *barrier, int arrivals) {
                  "r"(arrivals));
 }
 
-/* A warp does; what its lanes have written or read comes before. */
 __device__ static void barrier_arrive(uint64_t *barrier) {
-    __syncwarp();
-    if (ARRIVALS == 32 || threadIdx.x % 32 == 0)
-        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
-                     : "memory");
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
+                 : "memory");
 }
 
 __device__ static void barrier_expect(uint64_t *barrier, uint32_t bytes) {
@@ -588,9 +584,9 @@ __global__ void __launch_bounds__(THREADS, 1)
         for (int s = 0; s < shape.stages; s++)
             barrier_init(&at.more->full[s], 1);
         for (int w = 0; w < ROW_WARPS; w++)
-            barrier_init(&at.more->scored[w], WARPS * ARRIVALS);
+            barrier_init(&at.more->scored[w], 32 * WARPS);
         for (int t = 0; t < 2; t++)
-            barrier_init(&at.more->weighed[t], ARRIVALS);
+            barrier_init(&at.more->weighed[t], 32);
     }
     asm volatile("fence.mbarrier_init.release.cluster; fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();
