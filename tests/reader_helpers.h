@@ -35,6 +35,11 @@ static inline const char *put_text(const char *name, const char *text) {
     return put_file(name, text, strlen(text));
 }
 
+#define OPTIONS(...)                                                                               \
+    &(const blv_read_options) {                                                                    \
+        .size = sizeof(blv_read_options), __VA_ARGS__                                              \
+    }
+
 /* Reads a file that is sound. */
 static inline blv_dataset *read_set(const char *path, const blv_read_options *options) {
     blv_dataset *set;
@@ -46,6 +51,15 @@ static inline blv_dataset *read_set(const char *path, const blv_read_options *op
 
 static inline blv_dataset *read_text(const char *text, const blv_read_options *options) {
     return read_set(put_text("text", text), options);
+}
+
+/* Whether a note of the reader has that part. */
+static inline bool has_note(const blv_dataset *set, const char *part) {
+    const char *note;
+    for (size_t i = 0; (note = blv_dataset_notes(set, i)); i++)
+        if (strstr(note, part))
+            return true;
+    return false;
 }
 
 /* Element (i, j), dense or sparse. */

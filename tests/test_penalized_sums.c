@@ -104,11 +104,11 @@ static void test_auto_ends_certified(void **state) {
  */
 static void test_batches_arrive(void **state) {
     (void)state;
-    static const char *const solvers[] = {"soba", "saba", "fsla", "msgbio"};
+    static const char *const solvers[] = {"soba", "saba", "fsla", "msgbio", "mstsa", "sustain", "d-tfbo", "f2sa"};
     rows sums = {.train = 800, .val = 400};
     blv_problem *problem = penalized_sums(&sums);
     blv_solution *best = solved(problem, NULL, 0);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof solvers / sizeof *solvers; i++) {
         blv_solution *solution = solved(problem, solvers[i], 10000000);
         double gap = (solution->phi - best->phi) / (best->certificate.start_phi - best->phi);
         if (!(gap < 0.03))

@@ -186,7 +186,7 @@ static void test_csv_header(void **state) {
     set = read_text("1,2,x\n3,4,5\n", &no);
     assert_int_equal(blv_dataset_view_of(set)->rows, 2);
     blv_dataset_release(set);
-    set = read_text("7,x\n1,2,3\n4,5,6\n", NULL); /* not of the rows' width */
+    set = read_text("7,x\n1,2,3,7\n4,5,6,8\n", NULL); /* not of the rows' width */
     assert_int_equal(blv_dataset_view_of(set)->rows, 2);
     assert_non_null(strstr(blv_dataset_notes(set, 0), "line 1 left out"));
     blv_dataset_release(set);

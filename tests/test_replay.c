@@ -318,7 +318,7 @@ static void test_batches(void **state) {
                                      "n_v", "3", "beta0", L, "gamma0", L),
                             FREE);
             check_quadratic(p, "d-tfbo",
-                            SETTINGS("batch", "11", "sampler", how, "T", "50", "cap", "12", "beta0",
+                            SETTINGS("batch", "11", "sampler", how, "inner", "tol", "T", "50", "cap", "12", "beta0",
                                      L, "gamma0", L),
                             FREE);
             check_quadratic(p, "aid-cg",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike, fsencode, fspath
@@ -42,8 +43,15 @@ def _release(context: Any) -> None:
 define("release", _release, None)
 
 
-def _texts(names: Sequence[Any]) -> tuple[Any, list[Any]]:
-    kept = [ffi.new("char[]", str(name).encode()) for name in names]
+def _c_text(name: str, value: str | bytes) -> bytes:
+    coded = fsencode(value)
+    if b"\0" in coded:
+        raise ValueError(f"{name} {value!r} has a zero byte")
+    return coded
+
+
+def _texts(what: str, names: Sequence[Any]) -> tuple[Any, list[Any]]:
+    kept = [ffi.new("char[]", _c_text(what, str(name))) for name in names]
     return ffi.new("const char *[]", kept), kept
 
 
@@ -107,7 +115,7 @@ class Dataset:
                 if len(feature_names) != view.columns:
                     count = len(feature_names)
                     raise ValueError(f"feature_names: {count} names for {view.columns} features")
-                names, texts = _texts(feature_names)
+                names, texts = _texts("the feature", feature_names)
                 view.feature_names = names
                 kept += [names, texts]
             made, why = ffi.new("blv_dataset **"), new_message()
@@ -131,8 +139,12 @@ class Dataset:
         label: str | None = None,
         targets: str = "auto",
         sparse: bool | None = None,
+        header: bool | None = None,
     ) -> Dataset:
         """A file of any format that the command reads: docs/data.md. label: its column in CSV.
+
+        header: whether the first line of a CSV file holds names; None: found from all rows, with a
+        warning where it may be one and is taken for a row.
 
         Parquet and Feather files are read by pandas, which needs pyarrow, and their columns taken
         as those of a CSV file.
@@ -142,18 +154,24 @@ class Dataset:
             raise ValueError(f"targets is {targets!r}, expected 'auto', 'classes' or 'real'")
         single = np.dtype(dtype) == np.float32
         layouts = {None: 0, True: lib.BLV_LAYOUT_SPARSE, False: lib.BLV_LAYOUT_DENSE}
-        name = ffi.NULL if label is None else ffi.new("char[]", str(label).encode())
+        column = ffi.NULL if label is None else ffi.new("char[]", _c_text("label", str(label)))
+        first = ffi.NULL if header is None else ffi.new("char[]", b"yes" if header else b"no")
         options = struct(
             "blv_read_options",
             precision=lib.BLV_F32 if single else lib.BLV_F64,
             layout=layouts[sparse],
-            label=name,
+            label=column,
+            header=first,
             targets=words[targets],
         )
         made, why = ffi.new("blv_dataset **"), new_message()
         with _text_file(fspath(path)) as name:
-            check(lib.blv_dataset_read(made, fsencode(name), options, why), why)
-        return cls(made[0])
+            check(lib.blv_dataset_read(made, _c_text("path", name), options, why), why)
+        data = cls(made[0])
+        for note in data.notes:
+            if "may be a header" in note:
+                warnings.warn(f"{fspath(path)}: {note}", stacklevel=2)
+        return data
 
     @property
     def view(self) -> Any:
@@ -209,12 +227,20 @@ class Dataset:
             return None
         return [text(names[i]) for i in range(self.view.columns)]
 
-    @property
-    def history(self) -> list[str]:
+    def _lines(self, line_at: Any) -> list[str]:
         lines: list[str] = []
-        while (line := lib.blv_dataset_history(self.pointer, len(lines))) != ffi.NULL:
+        while (line := line_at(self.pointer, len(lines))) != ffi.NULL:
             lines.append(text(line))
         return lines
+
+    @property
+    def history(self) -> list[str]:
+        return self._lines(lib.blv_dataset_history)
+
+    @property
+    def notes(self) -> list[str]:
+        """Remarks of the reader: kinds of columns, and what was left out."""
+        return self._lines(lib.blv_dataset_notes)
 
     @property
     def fingerprint(self) -> int:
@@ -232,8 +258,10 @@ class Dataset:
     def write(self, path: str | PathLike[str], format: str = "npz") -> None:
         """format: "npz", "csv" or "libsvm"."""
         why = new_message()
-        name = fspath(path).encode()
-        check(lib.blv_dataset_write(self.pointer, name, format.encode(), why), why)
+        if not isinstance(format, str):
+            raise TypeError(f"format is a {type(format).__name__}, expected a str")
+        name, form = _c_text("path", fspath(path)), _c_text("format", format)
+        check(lib.blv_dataset_write(self.pointer, name, form, why), why)
 
     def __repr__(self) -> str:
         rows, columns = self.shape
@@ -247,6 +275,8 @@ def _floats(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _dense_array(X: Any) -> npt.NDArray[Any]:
+    if np.ma.is_masked(X):
+        raise ValueError("X has masked values; expected numbers, such as X.filled(0)")
     array = np.asarray(X)
     if array.ndim != 2:
         raise ValueError(f"X has {array.ndim} dimensions, expected 2: rows and features")
@@ -259,6 +289,7 @@ def _sparse_arrays(X: Any) -> list[npt.NDArray[Any]]:
     matrix = X.tocsr()
     if matrix.dtype.kind not in "fiub":
         raise TypeError(f"X has dtype {matrix.dtype}, expected numbers")
+    matrix.check_format(full_check=True)  # the library believes the lengths of the arrays
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
@@ -295,9 +326,11 @@ def _describe_targets(view: Any, y: Any, targets: str) -> list[Any]:
         values = np.ascontiguousarray(y, dtype=np.float64)
         view.target = _pointer("double *", values)
         return [values]
+    if y.dtype.kind in "fc" and not np.isfinite(y).all():
+        raise ValueError("y has values that are not finite, which are no classes")
     classes, numbers = np.unique(y, return_inverse=True)
     labels = np.ascontiguousarray(numbers, dtype=np.int32)
-    names, texts = _texts(classes.tolist())
+    names, texts = _texts("the class", classes.tolist())
     view.classes = len(classes)
     view.label = _pointer("int32_t *", labels)
     view.class_names = names

@@ -437,6 +437,8 @@ class CoresetSelector(BaseEstimator):  # type: ignore[misc]
         selection.count = int(wanted)
         selection.seed = _seed(self.random_state)
         selection.threads = _threads(self.n_jobs)
+        if self.method is not None and not isinstance(self.method, str):
+            raise TypeError(f"method is a {type(self.method).__name__}, expected a str")
         if self.method is not None:
             selection.method = lib.blv_selection_method_find(self.method.encode(), why)
             if selection.method == ffi.NULL:

@@ -239,6 +239,53 @@ def test_arrays_are_shared():
     assert converted.y is None and converted.X.dtype == np.float64
 
 
+def test_damaged_arrays():
+    """Arrays that lie about their lengths, masks, and texts that C would cut off."""
+    X, y = np.arange(12.0).reshape(4, 3) + 1, [0, 1, 0, 1]
+
+    def damaged(indptr=None, indices=None):
+        matrix = sparse.csr_matrix(X)
+        matrix.indptr = matrix.indptr if indptr is None else np.array(indptr, np.int32)
+        matrix.indices = matrix.indices if indices is None else np.array(indices, np.int32)
+        return matrix
+
+    for matrix in (
+        damaged(indices=[0, 1]),
+        damaged(indptr=[0, 1000000, 6, 9, 12]),
+        damaged(indptr=[0, 3, 6, 9, 1000000]),
+        damaged(indices=[99, *range(11)]),
+        damaged(indices=[-1] * 12),
+    ):
+        with pytest.raises(ValueError):
+            bilevel.Dataset.from_arrays(matrix, y)
+    with pytest.raises(ValueError, match="masked"):
+        bilevel.Dataset.from_arrays(np.ma.masked_array(X, X > 3), y)
+    with pytest.raises(ValueError, match="zero byte"):
+        bilevel.Dataset.from_arrays(X, ["a\0b", "a", "a", "a"])
+    with pytest.raises(ValueError, match="no classes"):
+        bilevel.Dataset.from_arrays(X, [1.0, np.nan, 1.0, 1.0], targets="classes")
+    data = bilevel.Dataset.from_arrays(X, y)
+    for path in ("a\0b", b"a\0b"):
+        with pytest.raises(ValueError, match="zero byte"):
+            data.write(path)
+        with pytest.raises(ValueError, match="zero byte"):
+            bilevel.Dataset.read(path)
+    with pytest.raises(TypeError, match="format is a int"):
+        data.write("x", 5)
+    with pytest.raises(TypeError, match="method is a int"):
+        CoresetSelector(n_rows=2, method=5).fit(X, y)
+
+
+def test_doubtful_header(tmp_path):
+    path = tmp_path / "sizes.csv"
+    path.write_text("0,2,size\n1.5,2,small\n3,4,big\n2,2,small\n")
+    with pytest.warns(UserWarning, match="line 1 may be a header"):
+        data = bilevel.Dataset.read(path)
+    assert len(data) == 4 and any("may be a header" in note for note in data.notes)
+    assert bilevel.Dataset.read(path, header=True).feature_names == ["0", "2"]
+    assert len(bilevel.Dataset.read(path, header=False)) == 4
+
+
 def test_arrays_outlive_the_name():
     import gc
 

@@ -119,18 +119,17 @@ static void choose_series(blv_neumann *n) {
     if (n->watched)
         n->eta = n->first_eta = blv_auto_inner_step(NAN, &n->steps->constants);
     double fewest = n->form == BLV_NEUMANN_SUM ? FACTORS_MIN : RANDOM_FACTORS_MIN;
-    double before = fmax(n->factors, 1.0);
     if (n->Q < 0)
         n->factors = fmin(fmax(ceil(log(allowed_bias) / log_left(n)), fewest), FACTORS_MAX);
-    if (n->form == BLV_NEUMANN_RANDOM && n->steps->guard_x.before)
-        n->steps->x *= sqrt(before / n->factors);
 }
 
-void blv_neumann_prepare(blv_run *run, blv_neumann *n) {
+void blv_neumann_prepare(blv_run *run, blv_neumann *n, const blv_samplers *batches) {
     n->first_eta = n->eta;
     if (!is_auto(n))
         return;
     choose_series(n);
+    if (n->form == BLV_NEUMANN_RANDOM && n->steps->guard_x.before && !blv_samplers_noise(batches))
+        n->steps->x /= sqrt(n->factors);
     blv_run_note(run, "Neumann: eta = %.4g, Q = %g, relative bias up to %.2g", n->eta, n->factors,
                  exp(log_left(n) * n->factors));
 }

@@ -128,8 +128,12 @@ void blv_steps_loop_v(blv_steps *s, double steps) {
         blv_guard_reset(&s->guard_v);
 }
 
+double blv_hold(double step_x, double L_phi) {
+    return fmin(3.0 / (step_x * L_phi), HOLD_MAX);
+}
+
 double blv_steps_hold(const blv_steps *s) {
-    return s->automatic ? fmin(3.0 / (s->x * s->constants.L_phi), HOLD_MAX) : 1.0;
+    return s->automatic ? blv_hold(s->x, s->constants.L_phi) : 1.0;
 }
 
 double blv_steps_decay(const blv_run *run, const blv_steps *s, const blv_batch *batch) {

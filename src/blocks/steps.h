@@ -56,6 +56,7 @@ void blv_steps_loop_v(blv_steps *s, double steps);
 /* Over how many iterations steps that decay keep their length first. Automatic ones: three times as
  * many as x needs, 3/(step_x L_phi), but at most 3000, since steps that shrink before that do not
  * arrive. 1 where a step is given: as published. */
+double blv_hold(double step_x, double L_phi);
 double blv_steps_hold(const blv_steps *steps);
 
 /* For solvers whose published steps are constant: on batches automatic ones decay as

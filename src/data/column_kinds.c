@@ -20,15 +20,17 @@ const char *const blv_kind_words[] = {
 /* ---- Fields ---- */
 
 bool blv_is_missing(const char *text, size_t length) {
-    static const char *const words[] = {"?",    "NA",   "N/A",  "n/a",  "NaN", "nan",
-                                        "null", "NULL", "None", "<NA>", "#N/A"};
+    static const char *const words[] = {"?",      "NA",       "N/A",     "n/a",     "NaN",
+                                        "nan",    "null",     "NULL",    "None",    "<NA>",
+                                        "#N/A",   "#N/A N/A", "#NA",     "-nan",    "-NaN",
+                                        "1.#IND", "-1.#IND",  "1.#QNAN", "-1.#QNAN"};
     for (size_t i = 0; length > 0 && i < sizeof words / sizeof *words; i++)
         if (strlen(words[i]) == length && memcmp(words[i], text, length) == 0)
             return true;
     return length == 0;
 }
 
-static bool boolean_value(const char *text, double *value) {
+bool blv_boolean_value(const char *text, double *value) {
     static const char *const words[] = {"false", "true", "no", "yes", "0", "1"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcasecmp(words[i], text) == 0) {
@@ -46,12 +48,27 @@ static int days_since_1970(int year, int month, int day) {
     return 146097 * era + 365 * of_era + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
-/* 2024-02-29, 2024/02/29, with or without a time: 2024-02-29T12:30:00.5Z. */
-static bool date_value(const char *text, double *value) {
+/* Z, +01:00 or -0530 behind a time, in seconds. */
+static const char *take_zone(const char *text, double *zone) {
+    int hours, minutes, used = 0;
+    if (*text == 'Z')
+        return text + 1;
+    if ((*text != '+' && *text != '-') || strspn(text + 1, "0123456789") < 2 ||
+        (sscanf(text + 1, "%2d:%2d%n", &hours, &minutes, &used) != 2 &&
+         sscanf(text + 1, "%2d%2d%n", &hours, &minutes, &used) != 2) ||
+        hours > 15 || minutes < 0 || minutes > 59)
+        return text;
+    *zone = (*text == '-' ? -60.0 : 60.0) * (60.0 * hours + minutes);
+    return text + 1 + used;
+}
+
+/* 2024-02-29, 2024/02/29, with or without a time: 2024-02-29T12:30:00.5Z, 2024-02-29 12:30+01:00.
+ */
+bool blv_date_value(const char *text, double *value) {
     static const int month_days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     int year, month, day, hour = 0, minute = 0, used = 0;
     char first, second;
-    double seconds = 0.0;
+    double seconds = 0.0, zone = 0.0;
     if (sscanf(text, "%4d%c%2d%c%2d%n", &year, &first, &month, &second, &day, &used) != 5 ||
         (first != '-' && first != '/') || second != first || year < 1000 || month < 1 ||
         month > 12 || day < 1 || day > month_days[month - 1])
@@ -65,10 +82,10 @@ static bool date_value(const char *text, double *value) {
         const char *end = *text == ':' ? blv_decimal(text + 1, &seconds) : text;
         if (!end)
             return false;
-        text = *end == 'Z' ? end + 1 : end;
+        text = take_zone(end, &zone);
     }
     *value = days_since_1970(year, month, day) +
-             ((double)hour * 3600.0 + (double)minute * 60.0 + seconds) / 86400.0;
+             ((double)hour * 3600.0 + (double)minute * 60.0 + seconds - zone) / 86400.0;
     return *text == '\0' && seconds >= 0.0 && seconds < 61.0;
 }
 
@@ -143,12 +160,14 @@ blv_error blv_table_set_kinds(blv_table *table, const char *kinds) {
 
 static blv_error reject_word(const blv_table *t, size_t j) {
     const blv_column *c = &t->column[j];
-    char name[64] = "", hint[120] = "";
+    char name[64] = "", hint[200] = "";
     if (*c->name)
         snprintf(name, sizeof name, " (%.50s)", c->name);
     if (!c->given)
-        snprintf(hint, sizeof hint, "; %zu fields of the column are numbers, %zu are not",
-                 c->numbers, c->words);
+        snprintf(hint, sizeof hint,
+                 "; %zu fields of the column are numbers, %zu %s not: the kind category takes all "
+                 "of them for texts",
+                 c->numbers, c->words, c->words == 1 ? "is" : "are");
     return blv_explain(t->r->why, BLV_E_FORMAT,
                        "%s: line %zu, column %zu of %zu%s: expected a finite number, found %s%s",
                        t->r->shown, c->word_line, j + 1, t->count, name, c->word.text, hint);
@@ -198,13 +217,20 @@ static blv_error find_identifier(const blv_table *t, const blv_column *c, bool *
 
 static blv_error drop(blv_table *t, blv_column *c, const char *reason) {
     c->kind = BLV_KIND_DROP;
+    const char *name = blv_column_name(t, c);
     return blv_need_memory(
-        blv_dataset_note(t->r->dataset, "column '%s' left out: %s", c->name, reason), t->r->why);
+        name && blv_dataset_note(t->r->dataset, "column '%s' left out: %s", name, reason),
+        t->r->why);
+}
+
+/* A first column without a name is an index, where its values are like one. */
+static bool is_unnamed(const blv_table *t, const blv_column *c) {
+    return c == t->column && (!*c->name || strcmp(c->name, "Unnamed: 0") == 0);
 }
 
 static blv_error find_number_kind(blv_table *t, size_t j) {
     blv_column *c = &t->column[j];
-    bool unnamed = j == 0 && (!*c->name || strcmp(c->name, "Unnamed: 0") == 0);
+    const bool unnamed = is_unnamed(t, c);
     const bool enough = t->rows >= ENOUGH_ROWS;
     bool found = unnamed && t->rows > 1 && (t->named || enough) && counts_rows(t, c);
     if (c->given)
@@ -233,12 +259,14 @@ static blv_error find_text_kind(blv_table *t, blv_column *c) {
     c->value = blv_arena_alloc(&t->arena, levels + 1, sizeof *c->value);
     if (!c->value)
         return blv_explain_memory(t->r->why);
-    if ((any || c->kind == BLV_KIND_BOOLEAN) && find_values(c, boolean_value))
+    if ((any || c->kind == BLV_KIND_BOOLEAN) && find_values(c, blv_boolean_value))
         c->kind = BLV_KIND_BOOLEAN;
-    else if ((any || c->kind == BLV_KIND_DATE) && find_values(c, date_value))
+    else if ((any || c->kind == BLV_KIND_DATE) && find_values(c, blv_date_value))
         c->kind = BLV_KIND_DATE;
     else if (any && levels > FEW_LEVELS && 2 * levels > t->rows)
         return drop(t, c, "nearly every row has another text");
+    else if (any && t->named && is_unnamed(t, c) && levels == t->rows && levels >= ENOUGH_ROWS)
+        return drop(t, c, "it identifies the rows");
     else if (any)
         c->kind = BLV_KIND_CATEGORY;
     else if (c->kind != BLV_KIND_CATEGORY)
@@ -246,65 +274,6 @@ static blv_error find_text_kind(blv_table *t, blv_column *c) {
                            "%s: column '%.60s': expected a %s in every row", t->r->shown, c->name,
                            blv_kind_words[c->kind]);
     return BLV_OK;
-}
-
-/* ---- Whether the first row is one of names ---- */
-
-static bool names_a_label(const char *text) {
-    static const char *const usual[] = {"label", "class", "target"};
-    size_t w = 0;
-    while (w < sizeof usual / sizeof *usual && strcasecmp(usual[w], text) != 0)
-        w++;
-    return w < sizeof usual / sizeof *usual;
-}
-
-/* The first of the texts, which no other row has, is one that the others are not like. */
-static bool stands_out(const blv_texts *texts) {
-    const char *first = blv_texts_at(texts, 0);
-    size_t booleans = 0, dates = 0, others = texts->items.count - 1;
-    double value;
-    for (size_t n = 1; n <= others; n++) {
-        booleans += boolean_value(blv_texts_at(texts, n), &value);
-        dates += date_value(blv_texts_at(texts, n), &value);
-    }
-    return (booleans == others && !boolean_value(first, &value)) ||
-           (dates == others && !date_value(first, &value));
-}
-
-bool blv_table_first_names(const blv_table *table) {
-    enum { ENOUGH_NUMBERS = 2 };
-    const blv_table *t = table;
-    bool unlike = false, unique = true, repeated = true, counted = true, usual = false;
-    size_t numbers = 0;
-    for (size_t j = 0; j < t->count; j++) {
-        const blv_column *c = &t->column[j];
-        const bool label = (int64_t)j == t->label;
-        const blv_texts *texts = label ? &t->r->classes : &c->levels;
-        const blv_list *codes = label ? &t->r->label : &c->code;
-        if (!label && c->kind != BLV_KIND_DROP && !c->texts) {
-            const double first = ((const double *)t->numbers.items)[c->place];
-            counted = counted && (isnan(first) || first == (double)numbers);
-            numbers += isnan(first) ? 0 : 1;
-        } else if (codes->count == t->rows && *(const int32_t *)codes->items == 0) {
-            size_t times = 0;
-            for (size_t i = 0; i < t->rows; i++)
-                times += ((const int32_t *)codes->items)[i] == 0;
-            double value;
-            const bool number = blv_number_parse(blv_texts_at(texts, 0), &value) == 0;
-            const bool single = times == 1 && texts->items.count > 1, once = single && !number;
-            if (single && number && !label) { /* a number above texts */
-                counted = counted && value == (double)numbers++;
-                continue;
-            }
-            usual = usual || (once && names_a_label(blv_texts_at(texts, 0)));
-            unlike = unlike || (once && stands_out(texts));
-            unique = unique && once;
-            repeated = repeated && once && 2 * texts->items.count <= t->rows;
-        }
-    }
-    const bool enough =
-        unlike || (numbers == 0 ? repeated && t->rows > ENOUGH_ROWS : numbers >= ENOUGH_NUMBERS);
-    return unique && (usual || ((numbers == 0 || counted) && enough));
 }
 
 blv_error blv_table_find_kinds(blv_table *table, bool *again) {

@@ -29,30 +29,63 @@ static const char *count_in_line(const char *p, const char *end, char wanted, si
     return p;
 }
 
-/* The first of tab, semicolon and comma that the first lines have in equal number; failing that,
- * the one that the first line has most of, and failing that blanks where it has some. */
-static char find_delimiter(const char *text, const char *end) {
+/* Whether the first lines have the character in equal number, which is *count of the first. */
+static bool is_equal(const char *text, const char *end, char wanted, size_t *first) {
     enum { LINES = 10 };
+    size_t lines = 0;
+    bool equal = true;
+    *first = 0;
+    for (const char *p = text; p < end && lines < LINES;) {
+        size_t count;
+        const char *line = p;
+        const char *stop = count_in_line(p, end, wanted, &count);
+        p = stop < end ? stop + 1 : end;
+        if (stop == line || (stop == end && lines > 0))
+            continue; /* empty, or perhaps cut off */
+        if (lines++ == 0)
+            *first = count;
+        equal = equal && count == *first;
+    }
+    return equal && *first > 0;
+}
+
+/* Whether a field of the first line, between delimiters, is a number with a decimal comma. */
+static bool has_decimal_comma(const char *p, const char *end, char delimiter) {
+    const char *const stop = memchr(p, '\n', (size_t)(end - p));
+    end = stop ? stop : end;
+    while (p < end) {
+        const char *next = memchr(p, delimiter, (size_t)(end - p));
+        const char *const field_end = next ? next : end;
+        char text[64];
+        double value;
+        size_t commas = 0, n = 0;
+        for (; p < field_end && n < sizeof text - 1; p++)
+            if (*p != '"' && *p != ' ' && *p != '\r') {
+                commas += *p == ',';
+                text[n++] = (char)(*p == ',' ? '.' : *p);
+            }
+        text[n] = '\0';
+        if (commas == 1 && blv_number_parse(text, &value) == 0)
+            return true;
+        p = field_end + 1;
+    }
+    return false;
+}
+
+/* The first of tab, semicolon and comma that the first lines have in equal number; failing that,
+ * the one that the first line has most of, and failing that blanks where it has some. Commas that
+ * are more than the others, and not those of numbers, are no part of the fields. */
+static char find_delimiter(const char *text, const char *end) {
     static const char candidates[] = "\t;,";
-    size_t most_count = 0;
+    size_t most_count = 0, commas;
     count_in_line(text, end, ' ', &most_count);
     char most = most_count > 0 ? ' ' : ',';
     most_count = 0;
+    const bool equal_commas = is_equal(text, end, ',', &commas);
     for (const char *c = candidates; *c; c++) {
-        size_t first = 0, lines = 0;
-        bool equal = true;
-        for (const char *p = text; p < end && lines < LINES;) {
-            size_t count;
-            const char *line = p;
-            const char *stop = count_in_line(p, end, *c, &count);
-            p = stop < end ? stop + 1 : end;
-            if (stop == line || (stop == end && lines > 0))
-                continue; /* empty, or perhaps cut off */
-            if (lines++ == 0)
-                first = count;
-            equal = equal && count == first;
-        }
-        if (equal && first > 0)
+        size_t first;
+        if (is_equal(text, end, *c, &first) &&
+            !(equal_commas && commas > first && !has_decimal_comma(text, end, *c)))
             return *c;
         if (first > most_count) {
             most_count = first;
@@ -69,8 +102,14 @@ blv_error blv_csv_open(blv_csv *csv, blv_input *input, blv_message *why) {
     size_t count = 0;
     *csv = (blv_csv){.input = input, .why = why, .next_line = 1};
     blv_error error = blv_input_peek(input, &bytes, &count, why);
-    if (!error && count > 0)
+    if (!error && count > 0) {
         csv->delimiter = find_delimiter((const char *)bytes, (const char *)bytes + count);
+        const unsigned char *end = memchr(bytes, '\r', count);
+        if (end && end + 1 < bytes + count && !memchr(bytes, '\n', count))
+            return blv_explain(why, BLV_E_FORMAT,
+                               "%s: line 1: its end is a carriage return alone; expected a newline",
+                               blv_shown_path(blv_input_path(input)));
+    }
     return error;
 }
 

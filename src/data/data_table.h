@@ -68,29 +68,41 @@ typedef struct blv_table {
 
 void blv_table_free(blv_table *table);
 void blv_table_free_columns(blv_table *table);
+/* The name of a column; x0, x1, ... where there is no header. NULL when memory is short. */
+const char *blv_column_name(blv_table *table, const blv_column *column);
 
 /* ---- Labels ---- */
 
 /* Finds the columns of the labels and true labels: those that are asked for, that of a recipe, one
  * with a usual name, or the last. Their kinds are LABEL and DROP then. */
 blv_error blv_table_find_labels(blv_table *table);
-/* After all rows were read: a last column that nobody named as the label, with values that nearly
- * all differ and are not whole numbers, is rejected. */
+/* After all rows were read: a label whose values nearly all differ, and are no numbers, is
+ * rejected; in a last column that nobody named as the label, also where they are not whole. */
 blv_error blv_table_check_label(const blv_table *table);
 
 /* ---- Kinds ---- */
 
 /* Empty, NA, N/A, NaN, null, ? and the like. */
 bool blv_is_missing(const char *text, size_t length);
+bool blv_boolean_value(const char *text, double *value);
+/* Days since 1970-01-01. */
+bool blv_date_value(const char *text, double *value);
 /* Sets the kinds that a text such as "age:number,zip:category,id:drop" gives, by name or number. */
 blv_error blv_table_set_kinds(blv_table *table, const char *kinds);
-/* After all rows were read, with texts as such: whether the first row is one of names. It has the
- * usual name of a label, or one above booleans or dates; all columns are texts that come again but
- * for the first; or the names of the numbers are 0, 1, 2 ... */
-bool blv_table_first_names(const blv_table *table);
 /* After all rows were read: finds the kinds of the columns. *again: some that were read as numbers
  * are texts, and all rows have to be read once more. */
 blv_error blv_table_find_kinds(blv_table *table, bool *again);
+
+/* ---- Headers ---- */
+
+/* After all rows were read, with texts as such: whether the first row is one of names. It has the
+ * usual name of a label, or one above booleans or dates; all columns are texts that come again but
+ * for the first; the names of the numbers are 0, 1, 2 ...; the rows below it are counted; or four
+ * numbers or more ascend by equal steps, and are unlike those below. */
+bool blv_table_first_names(const blv_table *table);
+/* Likewise: whether it may be one, where that is not known. No other row has any of its texts, or
+ * its numbers ascend and are unlike those below. */
+bool blv_table_first_doubtful(const blv_table *table);
 
 /* ---- Recipes ---- */
 
@@ -100,6 +112,10 @@ char *blv_table_write_recipe(const blv_table *table);
 /* Gives the columns what a recipe says: columns that have names are matched by them, others by
  * their places without that of the label. */
 blv_error blv_table_apply_recipe(blv_table *table, const char *recipe);
+/* Whether its columns have names. */
+bool blv_recipe_named(const char *recipe);
+/* Whether the names of all columns that become features are among the texts, which get more. */
+blv_error blv_recipe_names(blv_table *table, const char *recipe, blv_texts *texts, bool *all);
 /* Whether a column of the recipe has that name. */
 bool blv_recipe_has(const char *recipe, const char *name);
 /* The label in a recipe: its name, from the arena of the table, or NULL; its place among all

@@ -9,13 +9,17 @@
 #include <string.h>
 #include <strings.h>
 
-enum { PIXELS = 3072 };
+enum { PIXELS = 3072, MOSTLY = 64 };
 
-static bool is_text(const unsigned char *bytes, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (bytes[i] < 0x20 && !(bytes[i] >= '\t' && bytes[i] <= '\r'))
+/* Whether no byte is zero and at most one of so many is another that texts do not have. */
+static bool is_text(const unsigned char *bytes, size_t count, size_t one_of) {
+    size_t others = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (bytes[i] == 0)
             return false;
-    return true;
+        others += bytes[i] < 0x20 && !(bytes[i] >= '\t' && bytes[i] <= '\r');
+    }
+    return others <= count / one_of;
 }
 
 /* ---- Binary formats ---- */
@@ -134,12 +138,14 @@ static blv_format detect(blv_input *input, const unsigned char *bytes, size_t co
         return BLV_FORMAT_NPY;
     if (count >= 4 && (zip_get32(bytes) == ZIP_LOCAL || zip_get32(bytes) == ZIP_END))
         return BLV_FORMAT_NPZ;
-    if (is_text(bytes, count))
+    if (is_text(bytes, count, SIZE_MAX))
         return detect_text((const char *)bytes, count);
     blv_format cifar = detect_cifar(input, bytes, count);
     blv_idx idx;
     bool is_idx = blv_is_idx(bytes, count) &&
                   (!cifar || blv_idx_parse(&idx, input, bytes, count, NULL) == BLV_OK);
+    if (!is_idx && !cifar && is_text(bytes, count, MOSTLY))
+        return detect_text((const char *)bytes, count);
     return is_idx ? BLV_FORMAT_IDX : cifar;
 }
 
@@ -154,8 +160,10 @@ blv_error blv_detect_format(blv_input *input, blv_format *format, blv_message *w
     *format = detect(input, bytes, count);
     if (*format)
         return BLV_OK;
-    if (is_text(bytes, count))
+    if (is_text(bytes, count, MOSTLY))
         return blv_explain(why, BLV_E_FORMAT, "%s: there is no row of data", shown);
+    if (count > 2 && (bytes[0] ^ bytes[1]) == 0x01 && bytes[0] >= 0xfe)
+        return blv_explain(why, BLV_E_FORMAT, "%s: text in UTF-16; expected UTF-8", shown);
     return blv_explain(
         why, BLV_E_FORMAT,
         "%s: format unknown: expected text (libsvm, CSV, TSV, ARFF), NPY, NPZ, IDX or "

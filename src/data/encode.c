@@ -23,6 +23,12 @@ void blv_table_free(blv_table *table) {
     blv_arena_free(&table->arena);
 }
 
+const char *blv_column_name(blv_table *table, const blv_column *column) {
+    return table->named || *column->name
+               ? column->name
+               : blv_arena_print(&table->arena, "x%zu", (size_t)(column - table->column));
+}
+
 /* The number of a column that is not a category; NaN: missing. */
 static double number_at(const blv_table *t, const blv_column *c, size_t i) {
     if (!c->texts)
@@ -165,11 +171,6 @@ static blv_error learn_column(blv_table *t, blv_column *c) {
     return c->indicator ? learn_median(t, c) : BLV_OK;
 }
 
-/* Columns without a header are x0, x1, ... */
-static const char *column_name(blv_table *t, const blv_column *c) {
-    return t->named ? c->name : blv_arena_print(&t->arena, "x%zu", (size_t)(c - t->column));
-}
-
 /* What a reader of the notes should know of the column. */
 static bool note_column(blv_table *t, const blv_column *c) {
     char kind[80] = "", missing[80] = "";
@@ -180,8 +181,8 @@ static bool note_column(blv_table *t, const blv_column *c) {
         snprintf(missing, sizeof missing, ", %zu missing", c->missing);
     if (c->learned && new_levels > 0)
         snprintf(missing + strlen(missing), sizeof missing - strlen(missing),
-                 ", %zu levels not seen before", new_levels);
-    return blv_dataset_note(t->r->dataset, "column '%s': %s%s%s", column_name(t, c),
+                 ", %zu level%s not seen before", new_levels, new_levels == 1 ? "" : "s");
+    return blv_dataset_note(t->r->dataset, "column '%s': %s%s%s", blv_column_name(t, c),
                             blv_kind_words[c->kind], kind, missing);
 }
 
@@ -204,7 +205,7 @@ static bool note_constant(blv_table *t) {
         const blv_column *c = t->used[j];
         if (t->rows < 2 || c->learned || t->r->share || !is_constant(t, c)) /* of all rows */
             continue;
-        blv_list_name(names, sizeof names, column_name(t, c));
+        blv_list_name(names, sizeof names, blv_column_name(t, c));
         count++;
     }
     return count == 0 || blv_dataset_note(t->r->dataset, "the same in every row: column%s %s",
@@ -254,17 +255,17 @@ static bool put_names(blv_table *t, size_t features) {
     const char **names = blv_arena_alloc(&t->arena, features, sizeof *names);
     for (size_t j = 0; names && j < t->used_count; j++) {
         const blv_column *c = t->used[j];
-        names[c->feature] = column_name(t, c);
+        names[c->feature] = blv_column_name(t, c);
         for (size_t n = 0; c->kind == BLV_KIND_CATEGORY && n < c->levels.items.count; n++)
             if (c->rank[n] >= 0)
                 names[c->feature + (size_t)c->rank[n]] = blv_arena_print(
-                    &t->arena, "%s=%s", column_name(t, c), blv_texts_at(&c->levels, n));
+                    &t->arena, "%s=%s", blv_column_name(t, c), blv_texts_at(&c->levels, n));
         if (c->never_seen)
             names[c->feature + c->level_count] =
-                blv_arena_print(&t->arena, "%s never seen", column_name(t, c));
+                blv_arena_print(&t->arena, "%s never seen", blv_column_name(t, c));
         if (c->indicator)
             names[c->feature + c->width] =
-                blv_arena_print(&t->arena, "%s missing", column_name(t, c));
+                blv_arena_print(&t->arena, "%s missing", blv_column_name(t, c));
     }
     return names && !t->arena.failed &&
            blv_dataset_put(t->r->dataset, BLV_PART_FEATURE_NAMES,

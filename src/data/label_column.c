@@ -23,6 +23,7 @@ static blv_error reject_column(const blv_table *t, const char *kind, const char 
                        t->r->shown, kind, wanted, names);
 }
 
+/* The first column of that name. */
 static int64_t named_column(const blv_table *t, const char *name) {
     for (size_t i = 0; t->named && i < t->count; i++)
         if (strcmp(t->column[i].name, name) == 0)
@@ -33,7 +34,14 @@ static int64_t named_column(const blv_table *t, const char *name) {
 /* The column of that name or number. */
 static blv_error find_column(const blv_table *t, const char *kind, const char *wanted,
                              int64_t *column) {
+    size_t same = 0;
     *column = named_column(t, wanted);
+    for (size_t i = 0; *column != BLV_NO_COLUMN && i < t->count; i++)
+        same += strcmp(t->column[i].name, wanted) == 0;
+    if (same > 1)
+        return blv_explain(t->r->why, BLV_E_NAME,
+                           "%s: %zu columns have the name '%.60s'; expected a number from 0 to %zu",
+                           t->r->shown, same, wanted, t->count - 1);
     if (*column != BLV_NO_COLUMN || strcmp(wanted, "none") == 0)
         return BLV_OK;
     size_t digits = strspn(wanted, "0123456789");
@@ -66,8 +74,9 @@ static int64_t guess_label(blv_table *t) {
 static int64_t recipe_label(blv_table *t) {
     size_t place = 0, columns = 0;
     const char *name = blv_recipe_label(t, t->r->options.recipe, &place, &columns);
-    if (name && *name && t->named)
-        return named_column(t, name);
+    if (name && *name && t->named) /* another column may have its name */
+        return place < t->count && strcmp(t->column[place].name, name) == 0 ? (int64_t)place
+                                                                            : named_column(t, name);
     return name && t->count >= columns ? (int64_t)place : BLV_NO_COLUMN;
 }
 
@@ -132,29 +141,55 @@ static bool has_few_values(const blv_table *t, const blv_column *c) {
     return true;
 }
 
-static blv_error reject_label(const blv_table *t) {
+static blv_error reject_label(const blv_table *t, size_t different) {
     char names[200] = "";
-    for (size_t j = 0; t->named && j < t->count; j++)
+    for (size_t j = 0; t->label_guessed && t->named && j < t->count; j++)
         if (has_few_values(t, &t->column[j]))
             blv_list_name(names, sizeof names, t->column[j].name);
     return blv_explain(t->r->why, BLV_E_FORMAT,
-                       "%s: the last column%s%.60s%s has %zu different values in %zu rows, which "
-                       "are no classes; name the column of the labels%s%s",
-                       t->r->shown, t->named ? " '" : "", t->column[t->label].name,
-                       t->named ? "'" : "", t->r->classes.items.count, t->rows,
+                       "%s: the %s column%s%.60s%s has %zu different values in %zu rows, which "
+                       "are no classes; %s%s%s",
+                       t->r->shown, t->label_guessed ? "last" : "label", t->named ? " '" : "",
+                       t->column[t->label].name, t->named ? "'" : "", different, t->rows,
+                       t->label_guessed ? "name the column of the labels"
+                                        : "targets classes takes them for some",
                        *names ? "; it may be " : "", names);
+}
+
+/* How many targets differ; *whole: all are whole numbers. */
+static blv_error count_targets(const blv_table *t, size_t *different, bool *whole) {
+    const double *target = t->r->target.items;
+    double *value = blv_data_alloc(t->rows, sizeof *value);
+    *different = 0;
+    *whole = true;
+    if (!value)
+        return blv_explain_memory(t->r->why);
+    memcpy(value, target, t->rows * sizeof *value);
+    blv_sort_numbers(value, t->rows);
+    for (size_t i = 0; i < t->rows; i++) {
+        *different += i == 0 || value[i] != value[i - 1];
+        *whole = *whole && value[i] == floor(value[i]);
+    }
+    free(value);
+    return BLV_OK;
 }
 
 blv_error blv_table_check_label(const blv_table *table) {
     const blv_reading *r = table->r;
-    const size_t different = r->classes.items.count;
+    size_t different = r->classes.items.count;
+    bool whole = true;
     double value;
-    if (!table->label_guessed || r->options.real_targets ||
+    if (r->many_labels && table->label_guessed) {
+        BLV_CHECK(count_targets(table, &different, &whole));
+        return !whole && 2 * different > table->rows ? reject_label(table, different) : BLV_OK;
+    }
+    if (table->label == BLV_NO_COLUMN || r->options.recipe || r->options.real_targets ||
         r->options.targets == BLV_TARGETS_CLASSES || different <= LABELS_CERTAIN ||
         2 * different <= table->rows)
         return BLV_OK;
     for (size_t n = 0; n < different; n++)
-        if (blv_number_parse(blv_texts_at(&r->classes, n), &value) != 0 || value != floor(value))
-            return reject_label(table);
+        if (!blv_label_number(r, blv_texts_at(&r->classes, n), &value) ||
+            (table->label_guessed && value != floor(value)))
+            return reject_label(table, different);
     return BLV_OK;
 }

@@ -143,18 +143,21 @@ static blv_error take_label(csv_file *f, const blv_csv_field *field, size_t line
         r->label.count++;
         return BLV_OK;
     }
-    if (r->options.real_targets)
-        return field_number(f, field, &target)
-                   ? blv_add_target(f->r, target)
-                   : reject_field(f, line, column, field, "a finite number");
+    if (r->options.real_targets) {
+        const bool number = field_number(f, field, &target);
+        if (!number && !looks_a_number(f, field))
+            return reject_field(f, line, column, field, "a finite number");
+        f->commas += !number; /* read again then */
+        return blv_add_target(r, number ? target : 0.0);
+    }
     if (field->length == 0 ||
         (r->options.targets != BLV_TARGETS_CLASSES && blv_is_missing(field->text, field->length)))
         return blv_explain(r->why, BLV_E_FORMAT,
-                           "%s: line %zu, column %zu of %zu: expected a label, found %s; rows "
+                           "%s: line %zu, column %zu of %zu: expected a label, found %s; %srows "
                            "without one are left out where missing values are dropped",
                            r->shown, line, column + 1, f->t.count,
-                           field->length > 0 ? blv_show(field->text, field->length).text
-                                             : "nothing");
+                           blv_show(field->text, field->length).text,
+                           f->t.label_guessed ? "name another column with label, or " : "");
     if (memchr(field->text, 0, field->length))
         return blv_explain(r->why, BLV_E_FORMAT,
                            "%s: line %zu, column %zu of %zu: the label has a zero byte", r->shown,
@@ -244,13 +247,15 @@ static blv_error take_row(csv_file *f, const blv_csv_field *fields, size_t count
 static blv_error make_columns(csv_file *f, size_t width) {
     blv_table *t = &f->t;
     t->count = width;
-    t->named = f->header && width == f->first_count;
+    /* where the header has one field fewer, the first column is an index without a name */
+    const size_t index = width == f->first_count + 1;
+    t->named = f->header && width == f->first_count + index;
     t->column = blv_arena_alloc(&t->arena, width, sizeof *t->column);
     f->how = blv_arena_alloc(&t->arena, width, 1);
     if (!t->column || !f->how)
         return blv_explain_memory(f->r->why);
     for (size_t i = 0; i < width; i++)
-        t->column[i].name = t->named ? f->first[i].text : "";
+        t->column[i].name = t->named && i >= index ? f->first[i - index].text : "";
     BLV_CHECK(blv_table_find_labels(t));
     if (f->r->options.recipe)
         return blv_table_apply_recipe(t, f->r->options.recipe);
@@ -274,6 +279,22 @@ static void plan_columns(csv_file *f) {
     (void)blv_list_room(&t->numbers, f->rows_known * t->number_columns, sizeof(double));
 }
 
+/* Whether the first record names the columns that a recipe has; also where names are numbers. */
+static blv_error find_recipe_names(csv_file *f) {
+    const blv_read_options *o = &f->r->options;
+    blv_texts texts = {0};
+    blv_error error = BLV_OK;
+    if (!o->recipe || o->header || !blv_recipe_named(o->recipe))
+        return BLV_OK;
+    for (size_t i = 0; i < f->first_count && !error; i++)
+        if (blv_texts_number(&texts, f->first[i].text, f->first[i].length) < 0)
+            error = blv_explain_memory(f->r->why);
+    if (!error)
+        error = blv_recipe_names(&f->t, o->recipe, &texts, &f->header_certain);
+    blv_texts_free(&texts);
+    return error;
+}
+
 /* Takes the first two records to see whether the first is a header. */
 static blv_error take_start(csv_file *f) {
     blv_csv *csv = &f->csv;
@@ -284,6 +305,7 @@ static blv_error take_start(csv_file *f) {
     f->first = copy_record(&f->t.arena, csv);
     if (!f->first)
         return blv_explain_memory(f->r->why);
+    BLV_CHECK(find_recipe_names(f));
     BLV_CHECK(blv_csv_next(csv));
     f->header = is_header(f);
     if (!f->t.column)
@@ -324,6 +346,16 @@ static blv_error take_attributes(csv_file *f) {
     return BLV_OK;
 }
 
+/* One line of words, whose columns are not known from other rows. */
+static bool is_header_alone(const csv_file *f) {
+    const blv_read_options *o = &f->r->options;
+    bool words = f->t.rows == 1 && !f->header && !o->header && !o->recipe && f->first_count > 1;
+    for (size_t i = 0; words && i < f->first_count; i++)
+        words = !looks_a_number(f, &f->first[i]) &&
+                !blv_is_missing(f->first[i].text, f->first[i].length);
+    return words;
+}
+
 /* Now and then, as they become more. */
 static blv_error expect_cells(csv_file *f) {
     const uint64_t cells = (uint64_t)f->t.rows * f->t.count;
@@ -339,6 +371,7 @@ static blv_error take_records(csv_file *f) {
     BLV_CHECK((arff ? blv_arff_open : blv_csv_open)(csv, f->r->input, f->r->why));
     if (arff)
         BLV_CHECK(take_attributes(f));
+    f->r->comma_labels = !arff && csv->delimiter != ',';
     BLV_CHECK(blv_csv_next(csv));
     if (csv->count > 0 && !arff)
         BLV_CHECK(take_start(f));
@@ -349,7 +382,7 @@ static blv_error take_records(csv_file *f) {
                                 (size_t)(csv->cursor - csv->start)));
         BLV_CHECK(blv_csv_next(csv));
     }
-    if (f->t.rows == 0)
+    if (f->t.rows == 0 || is_header_alone(f))
         return blv_explain(f->r->why, BLV_E_FORMAT, "%s: there is no row of data", f->r->shown);
     return BLV_OK;
 }
@@ -403,8 +436,6 @@ static blv_error start_again(csv_file *f) {
     blv_texts_free(&r->classes);
     return BLV_OK;
 }
-
-/* ---- The file ---- */
 
 /* ---- A part of the file, for each rank ---- */
 
@@ -475,6 +506,25 @@ static blv_error read_part(csv_file *f) {
                            r->why);
 }
 
+/* What is not certain about the first line. */
+static blv_error note_header(const csv_file *f) {
+    const blv_table *t = &f->t;
+    const blv_read_options *o = &f->r->options;
+    blv_dataset *d = f->r->dataset;
+    bool told = true;
+    if (f->header && !t->named)
+        told = blv_dataset_note(d, "line %zu left out: a header of %zu fields, the rows have %zu",
+                                f->first_line, f->first_count, t->count);
+    else if (!f->header && !o->header && o->recipe && blv_recipe_named(o->recipe))
+        told = blv_dataset_note(d, "there is no header: columns are in the order of the training");
+    else if (!f->header && !o->header && !o->recipe && blv_table_first_doubtful(t))
+        told = blv_dataset_note(d,
+                                "line %zu may be a header, and is taken for a row of data: header "
+                                "yes or no decides",
+                                f->first_line);
+    return blv_need_memory(told, f->r->why);
+}
+
 static blv_error read_table(csv_file *f) {
     blv_table *t = &f->t;
     blv_dataset *d = f->r->dataset;
@@ -492,10 +542,7 @@ static blv_error read_table(csv_file *f) {
     BLV_CHECK(blv_table_check_label(t));
     f->r->delimiter = f->csv.delimiter;
     f->r->label_column = t->label;
-    if (f->header && !t->named &&
-        !blv_dataset_note(d, "line %zu left out: a header of %zu fields, the rows have %zu",
-                          f->first_line, f->first_count, t->count))
-        return blv_explain_memory(f->r->why);
+    BLV_CHECK(note_header(f));
     if (f->r->options.missing == BLV_MISSING_DROP)
         BLV_CHECK(blv_table_drop_rows(t));
     BLV_CHECK(blv_table_learn(t));

@@ -29,15 +29,16 @@ static blv_error reject_classes(blv_reading *r, const char *source) {
                        source, r->options.max_classes);
 }
 
-blv_error blv_add_label_text(blv_reading *r, blv_list *list, const char *text, size_t length,
-                             const char *shown, size_t line) {
-    bool many = false;
-    BLV_CHECK(add_text(r, list, text, length, &many));
-    if (!many)
-        return BLV_OK;
-    char source[256];
-    snprintf(source, sizeof source, "%s: line %zu", shown, line);
-    return reject_classes(r, source);
+bool blv_label_number(const blv_reading *r, const char *text, double *value) {
+    char copy[64];
+    const size_t length = strlen(text);
+    char *comma = copy;
+    if (!r->comma_labels || length >= sizeof copy || strchr(text, '.'))
+        return blv_number_parse(text, value) == 0;
+    memcpy(copy, text, length + 1);
+    if ((comma = strchr(copy, ',')))
+        *comma = '.';
+    return blv_number_parse(copy, value) == 0;
 }
 
 blv_error blv_add_target(blv_reading *r, double target) {
@@ -47,6 +48,74 @@ blv_error blv_add_target(blv_reading *r, double target) {
     *place = target;
     r->target.count++;
     return BLV_OK;
+}
+
+/* The labels so far, which are numbers, as real targets. */
+static blv_error make_targets(blv_reading *r) {
+    const int32_t *label = r->label.items;
+    double value = 0.0;
+    for (size_t i = 0; i < r->label.count; i++) {
+        const bool missing = label[i] < 0; /* the row will be left out */
+        if (!missing)
+            blv_label_number(r, blv_texts_at(&r->classes, (size_t)label[i]), &value);
+        BLV_CHECK(blv_add_target(r, missing ? NAN : value));
+    }
+    r->label.count = 0;
+    return BLV_OK;
+}
+
+static bool all_numbers(const blv_reading *r, bool *whole) {
+    double value;
+    *whole = true;
+    for (size_t n = 0; n < r->classes.items.count; n++) {
+        if (!blv_label_number(r, blv_texts_at(&r->classes, n), &value))
+            return false;
+        *whole = *whole && value == floor(value);
+    }
+    return true;
+}
+
+/* Whether the labels are measured rather than named: numbers, many of them different, and not
+ * whole or with few rows each. */
+static bool look_real(const blv_reading *r, size_t rows) {
+    enum { FEW = 20, ROWS_EACH = 10 };
+    const size_t different = r->classes.items.count;
+    bool whole;
+    if (r->options.targets != BLV_TARGETS_AUTO || r->numbered || r->truth.count > 0 ||
+        different <= FEW || !all_numbers(r, &whole))
+        return false;
+    return !whole || different * ROWS_EACH > rows;
+}
+
+/* More classes than there may be are measured numbers, where they can be; the texts of so many are
+ * not kept. */
+static blv_error take_as_targets(blv_reading *r, const blv_list *list, bool *taken) {
+    *taken = list == &r->label && !r->options.truth && !r->share && look_real(r, r->label.count);
+    if (!*taken)
+        return BLV_OK;
+    BLV_CHECK(make_targets(r));
+    r->options.real_targets = r->many_labels = true;
+    return blv_need_memory(blv_dataset_note(r->dataset,
+                                            "the labels are taken as real numbers: more than %zu "
+                                            "different ones",
+                                            r->options.max_classes),
+                           r->why);
+}
+
+blv_error blv_add_label_text(blv_reading *r, blv_list *list, const char *text, size_t length,
+                             const char *shown, size_t line) {
+    bool many = false;
+    BLV_CHECK(add_text(r, list, text, length, &many));
+    if (many) {
+        bool taken;
+        BLV_CHECK(take_as_targets(r, list, &taken));
+        many = !taken;
+    }
+    if (!many)
+        return BLV_OK;
+    char source[256];
+    snprintf(source, sizeof source, "%s: line %zu", shown, line);
+    return reject_classes(r, source);
 }
 
 static blv_error add_number(blv_reading *r, double label, const char *source) {
@@ -72,42 +141,16 @@ blv_error blv_add_label_numbers(blv_reading *r, const double *labels, size_t cou
     return BLV_OK;
 }
 
-/* Whether the labels are measured rather than named: numbers, many of them different, and not
- * whole or with few rows each. */
-static bool look_real(const blv_reading *r) {
-    enum { FEW = 20, ROWS_EACH = 10 };
-    const size_t different = r->classes.items.count;
-    bool whole = true;
-    double value;
-    if (r->options.targets != BLV_TARGETS_AUTO || r->numbered || r->truth.count > 0 ||
-        different <= FEW)
-        return false;
-    for (size_t n = 0; n < different; n++) {
-        if (blv_number_parse(blv_texts_at(&r->classes, n), &value) != 0)
-            return false;
-        whole = whole && value == floor(value);
-    }
-    return !whole || different * ROWS_EACH > r->dataset->view.rows;
-}
-
-static blv_error make_targets(blv_reading *r) {
-    const int32_t *label = r->label.items;
-    double value = 0.0;
-    for (size_t i = 0; i < r->label.count; i++) {
-        blv_number_parse(blv_texts_at(&r->classes, (size_t)label[i]), &value);
-        BLV_CHECK(blv_add_target(r, value));
-    }
-    r->label.count = 0;
-    return blv_need_memory(
-        blv_dataset_note(r->dataset, "the labels are taken as real numbers: %zu different ones",
-                         r->classes.items.count),
-        r->why);
-}
-
 blv_error blv_put_labels(blv_reading *r) {
     bool put = true;
-    if (r->label.count > 0 && look_real(r))
+    if (r->label.count > 0 && look_real(r, r->dataset->view.rows)) {
         BLV_CHECK(make_targets(r));
+        put =
+            blv_dataset_note(r->dataset, "the labels are taken as real numbers: %zu different ones",
+                             r->classes.items.count);
+    }
+    if (!put)
+        return blv_explain_memory(r->why);
     if (r->label.count > 0)
         put = blv_dataset_put_classes(r->dataset, &r->classes, r->label.items, r->truth.items);
     else if (r->target.count > 0)

@@ -36,6 +36,8 @@ typedef struct blv_reading {
     blv_list target;       /* of double */
     blv_list weight;       /* of double */
     bool numbered;         /* the labels are numbers of classes, as the format has them */
+    bool comma_labels;     /* they may have a decimal comma */
+    bool many_labels;      /* they are taken as real targets for their number alone */
 
     /* rows that ranks share: each reads a part of the file (row_share.c) */
     const blv_ranks *share; /* NULL: this process reads all of it */
@@ -97,6 +99,8 @@ blv_error blv_share_held(blv_reading *r, size_t local, size_t rows);
 blv_error blv_add_label_text(blv_reading *r, blv_list *list, const char *text, size_t length,
                              const char *shown, size_t line);
 blv_error blv_add_target(blv_reading *r, double target);
+/* Whether a label is a number. */
+bool blv_label_number(const blv_reading *r, const char *text, double *value);
 /* Adds labels as numbers: classes, which have to be whole, or real targets when the options say so.
  * source: the file and array they are from, for messages. */
 blv_error blv_add_label_numbers(blv_reading *r, const double *labels, size_t count,

@@ -109,12 +109,13 @@ static blv_kind find_kind(const char *word) {
     return kind <= BLV_KIND_LABEL ? (blv_kind)kind : BLV_KIND_AUTO;
 }
 
-/* The column of that name, or the next one from *place on where there are no names; NULL: none. */
-static blv_column *find_column(const blv_table *t, const char *name, size_t *place) {
-    for (size_t j = 0; t->named && *name && j < t->count; j++)
+/* The column of that name, which may be "" (an index), or the next one from *place on; NULL: none.
+ */
+static blv_column *find_column(const blv_table *t, const char *name, bool by_name, size_t *place) {
+    for (size_t j = 0; by_name && j < t->count; j++)
         if (t->column[j].kind == BLV_KIND_AUTO && strcmp(t->column[j].name, name) == 0)
             return &t->column[j];
-    while (!(t->named && *name) && *place < t->count) {
+    while (!by_name && *place < t->count) {
         blv_column *c = &t->column[(*place)++];
         if (c->kind == BLV_KIND_AUTO)
             return c;
@@ -122,17 +123,17 @@ static blv_column *find_column(const blv_table *t, const char *name, size_t *pla
     return NULL;
 }
 
-static blv_error apply_line(blv_table *t, char *line, size_t *place) {
+static blv_error apply_line(blv_table *t, char *line, bool by_name, size_t *place) {
     blv_kind kind = find_kind(take_text(&line));
     const char *name = take_text(&line);
     if (kind == BLV_KIND_AUTO)
         return reject(t);
     if (kind == BLV_KIND_LABEL)
         return BLV_OK;
-    blv_column *c = find_column(t, name, place);
+    blv_column *c = find_column(t, name, by_name, place);
     if (!c && kind == BLV_KIND_DROP)
         return BLV_OK;
-    if (!c && *name && t->named)
+    if (!c && by_name)
         return blv_explain(t->r->why, BLV_E_VALUE,
                            "%s: there is no column '%.100s', which the rows of the training have",
                            t->r->shown, name);
@@ -142,6 +143,8 @@ static blv_error apply_line(blv_table *t, char *line, size_t *place) {
                            t->r->shown, t->count);
     if (kind != BLV_KIND_DROP)
         t->used[t->used_count++] = c;
+    if (!t->named)
+        c->name = name;
     return fill_column(t, c, kind, line);
 }
 
@@ -152,8 +155,9 @@ blv_error blv_table_apply_recipe(blv_table *table, const char *recipe) {
     if (!text || !t->used)
         return blv_explain_memory(t->r->why);
     size_t place = 0;
+    const bool by_name = t->named && blv_recipe_named(recipe);
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-        BLV_CHECK(apply_line(t, line, &place));
+        BLV_CHECK(apply_line(t, line, by_name, &place));
     for (size_t j = 0; j < t->count; j++) {
         blv_column *c = &t->column[j];
         if (c->kind != BLV_KIND_AUTO)
@@ -167,6 +171,38 @@ blv_error blv_table_apply_recipe(blv_table *table, const char *recipe) {
                               "column '%s' left out: the rows of the training do not have it",
                               c->name))
             return blv_explain_memory(t->r->why);
+    }
+    return BLV_OK;
+}
+
+bool blv_recipe_named(const char *recipe) {
+    bool named = false;
+    for (const char *line = recipe; line && *line && !named;) {
+        line += strcspn(line, "\t\n");
+        named = *line == '\t' && !strchr("\t\n", line[1]);
+        line = strchr(line, '\n');
+        line = line ? line + 1 : NULL;
+    }
+    return named;
+}
+
+blv_error blv_recipe_names(blv_table *table, const char *recipe, blv_texts *texts, bool *all) {
+    char *rest = NULL, *text = blv_arena_copy(&table->arena, recipe);
+    const size_t known = texts->items.count;
+    *all = false;
+    if (!text)
+        return blv_explain_memory(table->r->why);
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        const blv_kind kind = find_kind(take_text(&line));
+        const char *name = take_text(&line);
+        if (kind == BLV_KIND_LABEL || kind == BLV_KIND_DROP)
+            continue;
+        const int32_t number = blv_texts_number(texts, name, strlen(name));
+        if (number < 0)
+            return blv_explain_memory(table->r->why);
+        *all = (size_t)number < known;
+        if (!*all)
+            break;
     }
     return BLV_OK;
 }

@@ -214,15 +214,23 @@ static bool warn_telling(const warning *w, const blv_recipe_column *columns, siz
 
 /* ---- All of them ---- */
 
-static void repeat_notes(const warning *w, const blv_dataset *train) {
+/* Of the training what its columns and first line are, of other sets what they have that it has
+ * not. */
+static void repeat_notes(const warning *w, const blv_dataset *set, const char *name, bool train) {
+    static const char *const of_train[] = {"the same in every row", "one rank has",
+                                           "may be a header", NULL};
+    static const char *const of_others[] = {"do not have it", "not seen before",
+                                            "there is no header", NULL};
     char line[LINE];
     const char *note;
-    for (size_t i = 0; (note = blv_dataset_notes(train, i)); i++)
-        if (strncmp(note, "the same in every row", 21) == 0 ||
-            strncmp(note, "one rank has", 12) == 0) {
-            snprintf(line, sizeof line, "%.100s: %.280s", blv_shown_path(w->name), note);
+    for (size_t i = 0; (note = blv_dataset_notes(set, i)); i++) {
+        const char *const *part = train ? of_train : of_others;
+        while (*part && !strstr(note, *part))
+            part++;
+        snprintf(line, sizeof line, "%.100s: %.280s", blv_shown_path(name), note);
+        if (*part)
             w->say(w->context, line);
-        }
+    }
 }
 
 static bool warn_sets(const warning *w, const blv_dataset *const *datasets,
@@ -230,7 +238,10 @@ static bool warn_sets(const warning *w, const blv_dataset *const *datasets,
     hashed_row *train = NULL;
     bool well = true;
     for (size_t s = 1; s < count && well; s++) {
-        if (!datasets[s] || datasets[s]->view.columns != w->train->columns)
+        if (!datasets[s])
+            continue;
+        repeat_notes(w, datasets[s], names[s], false);
+        if (!w->train || datasets[s]->view.columns != w->train->columns)
             continue;
         if (!w->train->ranks && !train && (train = malloc((w->train->rows + 1) * sizeof *train))) {
             for (size_t i = 0; i < w->train->rows; i++)
@@ -250,16 +261,19 @@ static bool warn_sets(const warning *w, const blv_dataset *const *datasets,
 blv_error blv_dataset_warn(const blv_dataset *const *datasets, const char *const *names,
                            size_t count, void (*say)(void *context, const char *line),
                            void *context, blv_message *why) {
-    if (!datasets || !names || count == 0 || !datasets[0] || !say)
+    if (!datasets || !names || count == 0 || !say)
         return blv_explain(why, BLV_E_ARGUMENT, "warn: a NULL argument");
-    const warning w = {&datasets[0]->view, names[0], say, context};
+    warning w = {NULL, names[0], say, context};
+    if (!datasets[0])
+        return blv_need_memory(warn_sets(&w, datasets, names, count), why);
+    w.train = &datasets[0]->view;
     const char *recipe = blv_dataset_recipe(datasets[0]);
     blv_recipe_column *columns = NULL;
     size_t column_count = 0;
     blv_arena arena = {0};
     if (recipe && !blv_recipe_parse(&arena, recipe, w.train->columns, &columns, &column_count))
         column_count = 0;
-    repeat_notes(&w, datasets[0]);
+    repeat_notes(&w, datasets[0], names[0], true);
     bool well = !arena.failed && warn_sets(&w, datasets, names, count) &&
                 (!w.train->label || w.train->ranks || warn_telling(&w, columns, column_count));
     blv_arena_free(&arena);

@@ -202,6 +202,9 @@ static blv_error take_task(stream *s) {
 
 void blv_continual_after(const blv_continual_pass *pass, size_t after, double *average,
                          double *forgetting) {
+    *average = *forgetting = NAN;
+    if (!pass || after == 0 || after > pass->tasks)
+        return;
     const double *last = pass->accuracy + (after - 1) * pass->tasks;
     *average = *forgetting = 0.0;
     for (size_t j = 0; j < after; j++) {

@@ -157,6 +157,9 @@ static blv_error check_options(const comparison *c) {
         return blv_explain(c->setting.why, BLV_E_VALUE,
                            "%zu classes; expected at least one for each of %zu tasks",
                            rows->classes, o->tasks);
+    for (size_t m = 0; m < o->method_count; m++)
+        if (!o->methods || !o->methods[m])
+            return blv_explain(c->setting.why, BLV_E_ARGUMENT, "continual: method %zu is NULL", m);
     if (o->memory < o->tasks)
         return blv_explain(c->setting.why, BLV_E_VALUE,
                            "a memory of %zu: expected at least one row for each of %zu tasks",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bilevel/linear.h"
+#include "bilevel/model.h"
 #include "learn/task_runner.h"
 
 /* weights, scores x columns, of what y is on this set: its order depends on the layout. */
@@ -19,6 +20,9 @@ blv_quality blv_quality_of(size_t rows, size_t classes, const int32_t *label, co
 /* Of a model on a set; a set that is NULL leaves it unknown. */
 blv_error blv_fit_quality(const blv_dataset *dataset, const double *weights, size_t scores,
                           blv_quality *quality, blv_message *why);
+
+/* Whether the numbers and names of a model are there and fit together. */
+blv_error blv_model_check(const blv_model *model, blv_message *why);
 
 /* |gy| of a model that is handed out. */
 #define BLV_FIT_TOLERANCE 1e-6

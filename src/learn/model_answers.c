@@ -28,6 +28,7 @@ blv_error blv_model_read_rows(const blv_model *model, blv_dataset **rows, const 
     if (!model || !rows || !path)
         return blv_explain(why, BLV_E_ARGUMENT, "rows: a NULL argument");
     *rows = NULL;
+    BLV_CHECK(blv_model_check(model, why));
     BLV_CHECK(blv_caller_struct(&reading, sizeof reading, given, "blv_read_options", why));
     reading.columns = model->features;
     reading.targets = model->classes > 0 ? BLV_TARGETS_CLASSES : BLV_TARGETS_REAL;
@@ -67,6 +68,7 @@ blv_error blv_model_answer(const blv_model *m, const blv_dataset *rows, double *
                            blv_message *why) {
     if (!m || !rows || !probability)
         return blv_explain(why, BLV_E_ARGUMENT, "answers: a NULL argument");
+    BLV_CHECK(blv_model_check(m, why));
     blv_arena arena = {0};
     blv_dataset *unit = NULL;
     double *weights = blv_arena_alloc(&arena, m->scores * m->features, sizeof *weights);
@@ -86,6 +88,11 @@ blv_error blv_model_answer(const blv_model *m, const blv_dataset *rows, double *
                                    .real = m->classes == 0};
         error = blv_linear_answer(&linear, unit ? unit : rows, probability, why);
     }
+    const size_t answers = m->classes > 0 ? m->classes : 1;
+    for (size_t i = 0; error == BLV_OK && i < blv_dataset_view_of(rows)->rows * answers; i++)
+        if (!isfinite(probability[i])) /* weights or rows are too large */
+            error = blv_explain(why, BLV_E_VALUE, "%s: row %zu has no finite answer",
+                                blv_shown_path(m->name ? m->name : "the model"), i / answers);
     blv_dataset_release(unit);
     blv_arena_free(&arena);
     return error;
@@ -161,6 +168,7 @@ blv_error blv_model_predict(const blv_model *model, const blv_dataset *rows,
     if (!model || !rows || !prediction)
         return blv_explain(why, BLV_E_ARGUMENT, "prediction: a NULL argument");
     *prediction = NULL;
+    BLV_CHECK(blv_model_check(model, why));
     blv_dataset *aligned = NULL;
     owned_prediction *o = calloc(1, sizeof *o);
     blv_error error = o ? blv_dataset_copy(rows, &aligned, why) : blv_explain_memory(why);

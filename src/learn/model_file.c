@@ -2,6 +2,7 @@
 #include "bilevel/model.h"
 #include "bilevel/npz.h"
 #include "bilevel/solver.h"
+#include "learn/linear_fit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,10 +34,49 @@ static blv_error add_arrays(const blv_model *m, blv_npz_writer *w, blv_message *
     return add_names(w, "feature_names", m->feature_names, m->features, why);
 }
 
+/* ---- What a model must be ---- */
+
+static bool all_finite(const double *values, size_t count) {
+    size_t i = 0;
+    while (values && i < count && isfinite(values[i]))
+        i++;
+    return i == count;
+}
+
+static bool all_named(const char *const *names, size_t count) {
+    size_t i = 0;
+    while (names && i < count && names[i])
+        i++;
+    return i == count;
+}
+
+blv_error blv_model_check(const blv_model *m, blv_message *why) {
+    const char *name = m->name ? m->name : "the model";
+    const char *problem = NULL;
+    if (m->features == 0 || m->scores == 0 || m->scores > SIZE_MAX / sizeof(double) / m->features ||
+        (m->scores == 1 ? m->classes != 0 && m->classes != 2 : m->scores != m->classes))
+        problem = "the arrays do not fit together";
+    else if (!all_finite(m->weights, m->scores * m->features) ||
+             !all_finite(m->intercept, m->scores) || !all_finite(m->shift, m->features) ||
+             !all_finite(m->divisor, m->features) || !all_finite(m->penalty, m->penalties))
+        problem = "a number is not finite";
+    else if (!all_named(m->class_names, m->classes) ||
+             (m->feature_names && !all_named(m->feature_names, m->features)) ||
+             (m->penalty_names && !all_named(m->penalty_names, m->penalties)))
+        problem = "a name is missing";
+    for (size_t j = 0; !problem && j < m->features; j++)
+        problem = m->divisor[j] == 0.0 ? "a divisor is 0" : NULL;
+    return problem ? blv_explain(why, BLV_E_FORMAT, "%s: %s", blv_shown_path(name), problem)
+                   : BLV_OK;
+}
+
+/* ---- Writing ---- */
+
 blv_error blv_model_write(const blv_model *model, const char *path, blv_message *why) {
     blv_npz_writer *writer = NULL;
     if (!model || !path)
         return blv_explain(why, BLV_E_ARGUMENT, "model: a NULL argument");
+    BLV_CHECK(blv_model_check(model, why));
     BLV_CHECK(blv_npz_create(&writer, path, why));
     blv_error error = add_arrays(model, writer, why);
     if (error == BLV_OK)
@@ -82,9 +122,6 @@ static blv_error expect_format(model_file *f) {
 static blv_error read_numbers(model_file *f, const char *name, size_t *count, double **values) {
     blv_array about;
     BLV_CHECK(blv_npz_read_f64(f->file, name, values, &about, f->why));
-    for (size_t i = 0; i < about.count; i++)
-        if (!isfinite((*values)[i]))
-            return reject(f, "a number is not finite");
     if (*count > 0 && about.count != *count)
         return reject(f, "the arrays do not fit together");
     *count = about.count;
@@ -109,6 +146,21 @@ static blv_error read_shape(model_file *f) {
     return BLV_OK;
 }
 
+static void show_arrays(model_file *f) {
+    blv_model *m = &f->model;
+    m->weights = f->weights;
+    m->intercept = f->intercept;
+    m->shift = f->shift;
+    m->divisor = f->divisor;
+    m->unit_rows = f->unit_rows[0] != 0.0;
+    m->penalty = f->penalty;
+    m->class_names = (const char *const *)f->class_names;
+    m->feature_names = (const char *const *)f->feature_names;
+    m->penalty_names = (const char *const *)f->penalty_names;
+    m->name = f->path;
+    m->recipe = f->recipe;
+}
+
 static blv_error read_arrays(model_file *f) {
     blv_model *m = &f->model;
     size_t any = 0, one = 1;
@@ -131,25 +183,8 @@ static blv_error read_arrays(model_file *f) {
         BLV_CHECK(read_names(f, "penalty_names", m->penalties, &f->penalty_names));
     if (has_array(f, "recipe"))
         BLV_CHECK(blv_npz_read_text(f->file, "recipe", &f->recipe, f->why));
-    for (size_t j = 0; j < m->features; j++)
-        if (f->divisor[j] == 0.0)
-            return reject(f, "a divisor is 0");
-    return BLV_OK;
-}
-
-static void show_arrays(model_file *f) {
-    blv_model *m = &f->model;
-    m->weights = f->weights;
-    m->intercept = f->intercept;
-    m->shift = f->shift;
-    m->divisor = f->divisor;
-    m->unit_rows = f->unit_rows[0] != 0.0;
-    m->penalty = f->penalty;
-    m->class_names = (const char *const *)f->class_names;
-    m->feature_names = (const char *const *)f->feature_names;
-    m->penalty_names = (const char *const *)f->penalty_names;
-    m->name = f->path;
-    m->recipe = f->recipe;
+    show_arrays(f);
+    return blv_model_check(m, f->why);
 }
 
 blv_error blv_model_read(blv_model **model, const char *path, blv_message *why) {
@@ -170,7 +205,6 @@ blv_error blv_model_read(blv_model **model, const char *path, blv_message *why) 
         blv_model_destroy(&f->model);
         return error;
     }
-    show_arrays(f);
     *model = &f->model;
     return BLV_OK;
 }

@@ -27,6 +27,9 @@ bool blv_task_is_exact(const blv_task *task) {
 
 blv_error blv_task_open(blv_task *task, const blv_task_hooks *hooks, blv_message *why) {
     task->why = why ? why : &task->own_why;
+    for (size_t i = 0; i < task->setting_count; i++)
+        if (!task->settings || !task->settings[i].key || !task->settings[i].value)
+            return blv_explain(why, BLV_E_ARGUMENT, "settings: number %zu is NULL", i);
     if (!task->solver)
         task->solver = blv_solver_find(NULL, "exact", why);
     return blv_caller_struct(&task->hooks, sizeof task->hooks, hooks, "blv_task_hooks", why);

@@ -338,6 +338,8 @@ void blv_task_sets_destroy(blv_task_sets *sets) {
 }
 
 uint64_t blv_task_sets_fingerprint(const blv_task_sets *sets) {
+    if (!sets)
+        return blv_dataset_fingerprint_all(NULL, 0);
     const blv_dataset *const all[] = {sets->train, sets->val, sets->test};
     return blv_dataset_fingerprint_all(all, 3);
 }

@@ -126,16 +126,22 @@ static blv_error name_classes(blv_tuning *t) {
 static blv_error name_groups(blv_tuning *t) {
     const blv_feature_groups *g = t->options.groups;
     const size_t features = t->sets->features;
-    if (!g || g->features != features)
+    if (!g || g->features != features || !g->group || !g->names)
         return blv_explain(t->why, BLV_E_VALUE, "tune: expected a group for each of %zu features",
                            features);
+    for (size_t j = 0; j < features; j++)
+        if (g->group[j] >= g->count || !g->names[g->group[j]])
+            return blv_explain(t->why, BLV_E_VALUE,
+                               "tune: the group of feature %zu is %u; expected one of %zu with a "
+                               "name",
+                               j, (unsigned)g->group[j], g->count);
     t->group = blv_arena_alloc(&t->arena, features + 1, sizeof *t->group);
     if (!t->group)
         return blv_explain_memory(t->why);
     for (size_t j = 0; j < features; j++)
         t->group[j] = g->group[j];
     for (size_t k = 0; k < g->count; k++)
-        BLV_CHECK(add_name(t, g->names[k]));
+        BLV_CHECK(add_name(t, g->names[k] ? g->names[k] : ""));
     return BLV_OK;
 }
 

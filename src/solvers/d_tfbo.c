@@ -9,10 +9,12 @@
  * "Tuning-free bilevel optimization: new algorithms and convergence analysis", Algorithm 1; the
  * eta's are those of its Remark 1. Its accuracy is set by T: |gy|^2 and |r|^2 stay near c/T.
  *
- * Ours: scale = auto, see s-tfbo; the loops then end at c_y/T G^2 and c_v/T R^2. */
+ * Ours: scale = auto, see s-tfbo; the loops then end at c_y/T G^2 and c_v/T R^2. On batches, where
+ * no gradient falls below the noise, inner = auto ends them after n_y and n_v steps. */
 #include "blocks/param_rows.h"
 #include "blocks/steps.h"
 #include "blocks/tuning_free_units.h"
+#include "core/sampler.h"
 #include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
@@ -29,7 +31,7 @@ typedef struct d_tfbo {
     double alpha, steps_y, steps_v;
 } d_tfbo;
 
-enum { INNER_TOL, INNER_FIXED };
+enum { INNER_AUTO, INNER_TOL, INNER_FIXED };
 enum { T_DEFAULT = 100000 };
 
 static blv_error d_tfbo_open(blv_run *run, void *state) {
@@ -41,6 +43,8 @@ static blv_error d_tfbo_open(blv_run *run, void *state) {
     uint64_t limit = blv_run_limit(run);
     if (s->T < 0)
         s->T = limit > 0 ? (int64_t)limit : T_DEFAULT;
+    if (s->inner == INNER_AUTO)
+        s->inner = blv_sampler_batch(s->at.g_batches) > 0 ? INNER_FIXED : INNER_TOL;
     s->tol_y = s->c_y / (double)s->T;
     s->tol_v = s->c_v / (double)s->T;
     s->alpha = s->alpha0;
@@ -133,8 +137,8 @@ static const blv_param params[] = {
         "planned iterations: the loops end at |.|^2 <= c/T; auto: the iteration limit, or 100000"),
     BLV_POSITIVE("c_y", c_y, "1", "tolerance of the y-loop times T"),
     BLV_POSITIVE("c_v", c_v, "1", "tolerance of the v-loop times T"),
-    BLV_WORD("inner", inner, "tol", "tol|fixed",
-             "loops end by tolerance, or after n_y and n_v steps"),
+    BLV_WORD("inner", inner, "auto", "auto|tol|fixed",
+             "loops end by tolerance, or after n_y and n_v steps; auto: tol, on batches fixed"),
     BLV_COUNT("n_y", n_y, "10", "y-steps with inner = fixed"),
     BLV_COUNT("n_v", n_v, "10", "v-steps with inner = fixed"),
     BLV_WORD("scale", scale, "off", "off|auto",

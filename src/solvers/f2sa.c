@@ -9,11 +9,11 @@
  * is multiplied by lambda. J. Kwon, D. Kwon, S. Wright, R. Nowak, "A fully first-order method for
  * stochastic bilevel optimization", ICML 2023. The result's y is the minimizer of f + lambda g. On
  * auto (ours), step_y is 1/(L_f + lambda0 L) and step_z is lambda0 times that: they lag alike. L is
- * raised when the steps of z meet more, on whole sums. */
-#include "blocks/constants.h"
-#include "blocks/guard.h"
+ * raised when the steps of z meet more, on whole sums. Automatic x-steps hold, see core/steps.h: t+1 is
+ * then 1 + t/hold everywhere. */
 #include "blocks/param_rows.h"
 #include "blocks/schedule.h"
+#include "blocks/steps.h"
 #include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
@@ -29,7 +29,7 @@ typedef struct f2sa {
     blv_vec *z, *G;
     double lambda;
     bool y_auto, z_auto;
-    double L_f, L;
+    double L_f, L, hold;
 } f2sa;
 
 static blv_error f2sa_open(blv_run *run, void *state) {
@@ -48,7 +48,8 @@ static blv_error f2sa_open(blv_run *run, void *state) {
     BLV_CHECK(blv_state_scalars(run, "L_f", &s->L_f, "L", &s->L, "lambda", &s->lambda,
                                 "auto_step_x", &s->step_x, "auto_step_y", &s->step_y, "auto_step_z",
                                 &s->step_z, NULL));
-    BLV_CHECK(blv_state_hidden(run, "first penalty", &s->lambda0));
+    BLV_CHECK(blv_state_hiddens(run, "first penalty", &s->lambda0, "hold", &s->hold, NULL));
+    s->hold = 1.0;
     return estimate ? blv_constants_open(run, &s->work) : BLV_OK;
 }
 
@@ -72,9 +73,11 @@ static blv_flow f2sa_prepare(blv_run *run, void *state) {
     s->guard.unit = blv_move_unit(&c);
     set_steps(s);
     double mu = fmax(c.mu_f, 0.0) + s->lambda0 * c.mu;
-    if (isnan(s->step_x))
+    if (isnan(s->step_x)) {
         s->step_x =
             blv_covering_step(c.doubt * c.L_phi, blv_covered(s->step_y * mu, (double)s->inner));
+        s->hold = blv_hold(s->step_x, c.L_phi);
+    }
     return BLV_GO;
 }
 
@@ -93,9 +96,10 @@ static blv_flow f2sa_step(blv_run *run, void *state) {
     blv_metrics *m = blv_run_metrics(run);
     blv_penalty_look look;
     uint64_t t = blv_run_iteration(run);
-    double of_z = blv_decay(t, 4.0 / 7.0), of_y = blv_decay(t, 5.0 / 7.0);
+    double of_z = blv_decay_after(s->hold, t, 4.0 / 7.0);
+    double of_y = blv_decay_after(s->hold, t, 5.0 / 7.0);
 
-    s->lambda = s->lambda0 / blv_decay(t, 1.0 / 7.0);
+    s->lambda = s->lambda0 / blv_decay_after(s->hold, t, 1.0 / 7.0);
     blv_curvature_forget(&s->of_z);
     for (int64_t k = 0; k < s->inner; k++) {
         blv_batches b = blv_penalty_draw(p);

@@ -67,7 +67,7 @@ static blv_error ttsa_open(blv_run *run, void *state) {
 static blv_flow neumann_sgd_prepare(blv_run *run, void *state) {
     neumann_sgd *s = state;
     BLV_TRY(blv_steps_prepare(run, &s->steps, (double)s->inner));
-    blv_neumann_prepare(run, &s->hg);
+    blv_neumann_prepare(run, &s->hg, &s->from);
     return BLV_GO;
 }
 

@@ -65,7 +65,7 @@ static blv_error mstsa_open(blv_run *run, void *state) {
 static blv_flow storm_prepare(blv_run *run, void *state) {
     storm *s = state;
     BLV_TRY(blv_steps_prepare(run, &s->steps, 1.0));
-    blv_neumann_prepare(run, &s->hg);
+    blv_neumann_prepare(run, &s->hg, &s->from);
     return BLV_GO;
 }
 
@@ -73,14 +73,20 @@ typedef struct factors {
     double eta, alpha, beta;
 } factors;
 
-/* Automatic m and dd make eta_0 = 1: the automatic steps, or those given, are the first ones. */
+/* Automatic m and dd make eta_0 = 1: the automatic steps, or those given, are the first ones.
+ *
+ * Automatic c1 and c2 where all steps are automatic: on batches the recursion of w adds up how the
+ * noise of hg changes from point to point, over 1/alpha iterations. So alpha stays 1 there until eta
+ * has fallen to 0.7; beta_1 is 1/2. Else 0.3/dd^2. */
 static factors factors_at(const storm *s, uint64_t k) {
     double m = isnan(s->m) ? blv_steps_hold(&s->steps) : s->m;
-    double dd = isnan(s->dd) ? cbrt(m) : s->dd, c = 0.3 / (dd * dd);
+    double dd = isnan(s->dd) ? cbrt(m) : s->dd;
+    double unit = s->steps.automatic && blv_samplers_noise(&s->from) ? cbrt(m) * cbrt(m) : 0.0;
+    double c1 = isnan(s->c1) ? fmax(2.0 * unit, 0.3) / (dd * dd) : s->c1;
+    double c2 = isnan(s->c2) ? fmax(0.5 * unit, 0.3) / (dd * dd) : s->c2;
     double before = k == 0 ? (double)INFINITY : dd / cbrt(m + (double)(k - 1));
-    return (factors){dd / cbrt(m + (double)k),
-                     fmin((isnan(s->c1) ? c : s->c1) * before * before, 1.0),
-                     fmin((isnan(s->c2) ? c : s->c2) * before * before, 1.0)};
+    return (factors){dd / cbrt(m + (double)k), fmin(c1 * before * before, 1.0),
+                     fmin(c2 * before * before, 1.0)};
 }
 
 static blv_flow storm_step(blv_run *run, void *state) {
@@ -115,9 +121,9 @@ static blv_flow storm_step(blv_run *run, void *state) {
 
 static const blv_param params[] = {
     {"c2", BLV_REAL, FIELD(c2), "auto", 0, DBL_MAX, "auto",
-     "momentum in y: beta_{k+1} = c2 eta_k^2; auto: 0.3/dd^2"},
+     "momentum in y: beta_{k+1} = c2 eta_k^2; auto: 0.3/dd^2, or 0.5 on batches"},
     {"c1", BLV_REAL, FIELD(c1), "auto", 0, DBL_MAX, "auto",
-     "momentum in x: alpha_{k+1} = c1 eta_k^2; auto: 0.3/dd^2"},
+     "momentum in x: alpha_{k+1} = c1 eta_k^2; auto: 0.3/dd^2, or 2 on batches"},
     BLV_POSITIVE_AUTO(
         "m", m,
         "m of eta_k = dd/(m+k)^(1/3); auto: three times what x needs, or 1 when a step is given"),

@@ -67,7 +67,7 @@ static blv_error vrbo_open(blv_run *run, void *state) {
 static blv_flow vrbo_prepare(blv_run *run, void *state) {
     vrbo *s = state;
     BLV_TRY(blv_steps_prepare(run, &s->steps, (double)s->inner + 1.0));
-    blv_neumann_prepare(run, &s->hg);
+    blv_neumann_prepare(run, &s->hg, &s->large);
     return BLV_GO;
 }
 

@@ -43,6 +43,15 @@ cmp -s a b || {
 }
 sed 's/Bern/Paris/' raw.csv >new_level.csv
 run 0 predict model.npz new_level.csv -o new_answers.csv
+err_has "warning: new_level.csv: column 'note' left out: the rows of the training do not have it"
+err_has "1 level not seen before"
+run 0 predict model.npz new_level.csv --json
+grep -q '"warnings"' out && grep -q "1 level not seen before" out || fail "no warnings in the JSON"
+run 0 predict model.npz new_level.csv --quiet
+err_empty
+sed 1d val.csv >bare.csv
+run 0 predict model.npz bare.csv
+err_has "warning: bare.csv: there is no header: columns are in the order of the training"
 cut -d, -f1-4 raw.csv >short.csv
 refused "short.csv: there is no column 'when', which the rows of the training have" \
     predict model.npz short.csv
@@ -60,6 +69,9 @@ awk -F, -v OFS=, 'NR == 1 { print $0 ",copy"; next } { print $0 "," ($6 == "buys
     train.csv >telling.csv
 run 0 tune telling.csv --label class --val-share 0.3 --no-store -o shared.npz
 err_has "warning: telling.csv: the label follows from one column alone: 'copy'"
+sed '1s/.*/0,2,4,6,8,size/' train.csv >numbered.csv
+run 0 tune numbered.csv --no-store --quiet --penalty one --json
+grep -q "line 1 may be a header" out || fail "a header of numbers is read as a row without a word"
 # ---- folds: what fills and scales a fold is not learned from it; dense, sparse, and real targets
 run 0 tune train.csv --no-store -o folds.npz --json
 run 0 tune train.csv --no-store --sparse --penalty one --quiet

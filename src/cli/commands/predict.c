@@ -109,14 +109,27 @@ static void print_text(const answers *a) {
         printf("%s: row, predicted class, probability\n", a->asked->out);
 }
 
-static void print_json(const answers *a) {
+static void add_warning(void *list, const char *line) {
+    cli_json_append(list, blv_json_string(line));
+}
+
+/* Columns and levels of the rows that the training did not have. */
+static void warn(const request *asked, const blv_dataset *rows, json_t *list) {
+    const blv_dataset *const sets[] = {NULL, rows};
+    const char *const names[] = {"", asked->data};
+    if (asked->json || !asked->quiet)
+        cli_expect(blv_dataset_warn(sets, names, 2, list ? add_warning : cli_print_warning, list,
+                                    &cli_why));
+}
+
+static void print_json(const answers *a, json_t *warnings) {
     const blv_prediction *p = a->prediction;
     if (p->value) {
         cli_json_print(cli_json_put(json_object(), "model", blv_json_string(a->asked->model),
                                     "data", blv_json_string(a->asked->data), "rows",
                                     cli_json_whole(p->rows), "rmse", blv_json_real(p->rmse), "r2",
                                     blv_json_real(p->r2), "out", blv_json_string(a->asked->out),
-                                    NULL));
+                                    "warnings", warnings, NULL));
         return;
     }
     json_t *predicted = json_object();
@@ -126,7 +139,7 @@ static void print_json(const answers *a) {
                                 blv_json_string(a->asked->data), "rows", cli_json_whole(p->rows),
                                 "accuracy", blv_json_real(p->accuracy), "loss",
                                 blv_json_real(p->loss), "predicted", predicted, "out",
-                                blv_json_string(a->asked->out), NULL));
+                                blv_json_string(a->asked->out), "warnings", warnings, NULL));
 }
 
 static int predict(void *of) {
@@ -137,6 +150,8 @@ static int predict(void *of) {
     cli_outputs outputs = {0};
     cli_expect(blv_model_read(&model, asked->model, &cli_why));
     cli_expect(blv_model_read_rows(model, &rows, asked->data, &asked->reading, &cli_why));
+    json_t *warnings = asked->json ? json_array() : NULL;
+    warn(asked, rows, warnings);
     cli_complain_about(asked->data);
     cli_expect(blv_model_predict(model, rows, &prediction, &cli_why));
     cli_complain_about(NULL);
@@ -144,9 +159,10 @@ static int predict(void *of) {
     cli_outputs_print(&outputs, asked->out, prediction->value ? print_numbers : print_answers, &a);
     int code = cli_outputs_finish(&outputs);
     if (code == CLI_DONE && asked->json)
-        print_json(&a);
+        print_json(&a, json_incref(warnings));
     else if (code == CLI_DONE && !asked->quiet)
         print_text(&a);
+    json_decref(warnings);
     blv_prediction_destroy(prediction);
     blv_dataset_release(rows);
     blv_model_destroy(model);
