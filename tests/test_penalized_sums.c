@@ -104,7 +104,8 @@ static void test_auto_ends_certified(void **state) {
  */
 static void test_batches_arrive(void **state) {
     (void)state;
-    static const char *const solvers[] = {"soba", "saba", "fsla", "msgbio", "mstsa", "sustain", "d-tfbo", "f2sa"};
+    static const char *const solvers[] = {"soba",  "saba",    "fsla",   "msgbio",
+                                          "mstsa", "sustain", "d-tfbo", "f2sa"};
     rows sums = {.train = 800, .val = 400};
     blv_problem *problem = penalized_sums(&sums);
     blv_solution *best = solved(problem, NULL, 0);

@@ -318,8 +318,8 @@ static void test_batches(void **state) {
                                      "n_v", "3", "beta0", L, "gamma0", L),
                             FREE);
             check_quadratic(p, "d-tfbo",
-                            SETTINGS("batch", "11", "sampler", how, "inner", "tol", "T", "50", "cap", "12", "beta0",
-                                     L, "gamma0", L),
+                            SETTINGS("batch", "11", "sampler", how, "inner", "tol", "T", "50",
+                                     "cap", "12", "beta0", L, "gamma0", L),
                             FREE);
             check_quadratic(p, "aid-cg",
                             SETTINGS("batch", "5", "sampler", how, "step_x", "0.1", "step_y", step,

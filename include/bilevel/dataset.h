@@ -202,8 +202,8 @@ BLV_API blv_error blv_dataset_align_to(blv_dataset *dataset, const char *name,
 /* Says a line, without a newline, for each thing that should be known before datasets[0] is learned
  * from: columns that are the same in every row, a column that tells the class of every row alone,
  * rows of another set that it has too, classes that another set does not have, columns and levels
- * that only another set has. The sets must be aligned. NULL: there is no such set; without the first
- * one, only what others were read with is said. names: one for each. */
+ * that only another set has. The sets must be aligned. NULL: there is no such set; without the
+ * first one, only what others were read with is said. names: one for each. */
 BLV_API blv_error blv_dataset_warn(const blv_dataset *const *datasets, const char *const *names,
                                    size_t count, void (*say)(void *context, const char *line),
                                    void *context, blv_message *why);

@@ -19,8 +19,8 @@ typedef struct blv_problem blv_problem;
 
 /* ---- Oracles ---- */
 
-/* A list that the indices of many batches lie in, so that a device can take it as a whole. Another
- * list, or other numbers in it, has another number. */
+/* A list that the indices of many batches lie in, so that a device can take it as a whole. Lists
+ * with other indices have another number, never 0. */
 typedef struct blv_index_list {
     const size_t *begin;
     size_t count;

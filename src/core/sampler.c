@@ -12,18 +12,18 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 /* Makes the key of the offsets another than that of the orders. */
 #define OFFSETS UINT64_C(0x6f66667365747321)
+#define LISTS UINT64_C(0x6c697374732e2e2e)
 
 struct blv_sampler {
     blv_sampler_kind kind;
     size_t samples, batch, blocks;
     bool whole; /* every batch is the whole sum */
     bool contiguous, wraps, whole_lists;
-    blv_stream stream, offsets;
+    blv_stream stream, offsets, lists;
     uint64_t epoch;     /* of the orders below */
     size_t offset;      /* of its first block */
     size_t next;        /* block of the epoch to hand out */
@@ -56,16 +56,15 @@ static size_t index_size(const blv_sampler *s) {
     return s->samples + (s->wraps ? s->batch - 1 : 0);
 }
 
-/* There are other numbers in the list than before. */
-static void renew_list(blv_sampler *s, const size_t *begin, size_t count) {
-    static _Atomic uint64_t lists;
-    s->list = (blv_index_list){begin, count, atomic_fetch_add(&lists, 1) + 1};
+/* There are other numbers in the list than before: those that `round` determines. */
+static void renew_list(blv_sampler *s, const size_t *begin, size_t count, uint64_t round) {
+    s->list = (blv_index_list){begin, count, blv_random_bits(&s->lists, round) | 1};
 }
 
 static void start_epoch(blv_sampler *s) {
     blv_random_permutation(&s->stream, s->epoch, order_size(s), s->order);
     if (s->kind == BLV_SAMPLER_SHUFFLE)
-        renew_list(s, s->order, s->samples);
+        renew_list(s, s->order, s->samples, s->epoch);
     s->offset = s->wraps ? (size_t)blv_random_below(&s->offsets, s->epoch, s->samples) : 0;
     s->next = 0;
 }
@@ -75,7 +74,7 @@ static void shuffle_samples(blv_sampler *s, uint64_t seed) {
     blv_random_permutation(&shuffle, 0, s->samples, s->samples_at);
     for (size_t i = s->samples; i < index_size(s); i++)
         s->samples_at[i] = s->samples_at[i - s->samples];
-    renew_list(s, s->samples_at, index_size(s));
+    renew_list(s, s->samples_at, index_size(s), 0);
 }
 
 blv_error blv_sampler_create(blv_sampler **sampler, const blv_sampler_spec *spec) {
@@ -93,6 +92,9 @@ blv_error blv_sampler_create(blv_sampler **sampler, const blv_sampler_spec *spec
     s->blocks = s->samples / s->batch + (!s->wraps && s->samples % s->batch != 0);
     s->stream = blv_stream_make(spec->seed, spec->stream);
     s->offsets = blv_stream_make(spec->seed ^ OFFSETS, spec->stream);
+    s->lists = blv_stream_make((spec->seed ^ LISTS) + (uint64_t)s->kind +
+                                   4 * (s->samples + LISTS * s->batch),
+                               spec->stream);
     size_t orders = order_size(s), indices = index_size(s);
     s->order = orders ? malloc(orders * sizeof *s->order) : NULL;
     s->samples_at = indices ? malloc(indices * sizeof *s->samples_at) : NULL;
@@ -142,7 +144,7 @@ static const size_t *indices_of(blv_sampler *s, size_t first, size_t before_end)
         return NULL;
     for (size_t i = 0; i < s->batch; i++)
         s->samples_at[i] = first + i < s->samples ? first + i : first + i - s->samples;
-    renew_list(s, s->samples_at, s->batch);
+    renew_list(s, s->samples_at, s->batch, s->epoch);
     return s->samples_at;
 }
 
@@ -170,7 +172,7 @@ static const blv_batch *next_iid(blv_sampler *s) {
         s->listed = s->drawn;
         for (size_t i = 0; i < size; i++)
             s->samples_at[i] = (size_t)blv_random_below(&s->stream, s->listed + i, s->samples);
-        renew_list(s, s->samples_at, size);
+        renew_list(s, s->samples_at, size, s->listed);
     }
     s->current = (blv_batch){
         .count = s->batch, .index = s->samples_at + (s->drawn - s->listed), .list = &s->list};

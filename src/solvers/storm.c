@@ -76,8 +76,8 @@ typedef struct factors {
 /* Automatic m and dd make eta_0 = 1: the automatic steps, or those given, are the first ones.
  *
  * Automatic c1 and c2 where all steps are automatic: on batches the recursion of w adds up how the
- * noise of hg changes from point to point, over 1/alpha iterations. So alpha stays 1 there until eta
- * has fallen to 0.7; beta_1 is 1/2. Else 0.3/dd^2. */
+ * noise of hg changes from point to point, over 1/alpha iterations. So alpha stays 1 there until
+ * eta has fallen to 0.7; beta_1 is 1/2. Else 0.3/dd^2. */
 static factors factors_at(const storm *s, uint64_t k) {
     double m = isnan(s->m) ? blv_steps_hold(&s->steps) : s->m;
     double dd = isnan(s->dd) ? cbrt(m) : s->dd;
