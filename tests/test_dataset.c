@@ -263,15 +263,24 @@ static void test_fingerprint(void **state) {
 
 /* ---- Labels ---- */
 
+static bool put_classes(blv_dataset *d, blv_texts *t, const int32_t *number, size_t size) {
+    blv_list label = {0}, truth = {0};
+    void *items = blv_list_room(&label, size / sizeof *number, sizeof *number);
+    assert_non_null(items);
+    memcpy(items, number, size);
+    label.count = size / sizeof *number;
+    return blv_dataset_put_classes(d, t, &label, &truth);
+}
+
 static blv_dataset *classes_of(const char *const *texts, size_t count) {
     blv_dataset *d = blv_dataset_new();
     blv_texts t = {.slot_count = 0};
-    int32_t number[16];
+    int32_t number[16] = {0};
     assert_true(count <= 16);
     d->view.rows = count;
     for (size_t i = 0; i < count; i++)
         number[i] = blv_texts_number(&t, texts[i], strlen(texts[i]));
-    assert_true(blv_dataset_put_classes(d, &t, number, NULL));
+    assert_true(put_classes(d, &t, number, sizeof number));
     blv_texts_free(&t);
     return d;
 }
@@ -312,7 +321,7 @@ static void test_many_label_texts(void **state) {
     }
     blv_dataset *d = blv_dataset_new();
     d->view.rows = 5000;
-    assert_true(blv_dataset_put_classes(d, &t, number, NULL));
+    assert_true(put_classes(d, &t, number, sizeof number));
     assert_int_equal(d->view.classes, 500);
     for (size_t i = 0; i < 5000; i++)
         assert_int_equal(d->view.label[i], i * 7 % 500);

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #define LINE ((size_t)64)
 #define HUGE_PAGE ((size_t)2 << 20)
@@ -28,4 +31,10 @@ void blv_discard(void *begin, void *end) {
     const uintptr_t last = (uintptr_t)end / page * page;
     if (last > first)
         madvise((char *)begin + (first - (uintptr_t)begin), last - first, MADV_DONTNEED);
+}
+
+void blv_return_memory(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }

@@ -12,6 +12,9 @@ void *blv_room(size_t bytes);
 /* Gives the whole pages between begin and end back to the system; what was there is lost, and the
  * memory stays the caller's. */
 void blv_discard(void *begin, void *end);
+/* What was freed goes back to the system, where the allocator can do that: before large arrays are
+ * made of what was read piece by piece. */
+void blv_return_memory(void);
 
 /* From here on room is large. */
 #define BLV_LARGE_ROOM ((size_t)4 << 20)

@@ -148,12 +148,12 @@ void blv_texts_free(blv_texts *texts);
 int32_t blv_texts_number(blv_texts *texts, const char *text, size_t length);
 /* The text of a number. */
 char *blv_texts_at(const blv_texts *texts, size_t number);
-/* Puts class_names, label and, where truth is not NULL, true_label from the numbers of the texts of
- * all rows. Classes are in numerical order when all texts are numbers ("2" before "10"; "+1" and
- * "1" are one class, named by its first spelling), else in order of bytes. false when memory is
- * short. The texts lose their order. */
-bool blv_dataset_put_classes(blv_dataset *dataset, blv_texts *texts, const int32_t *label,
-                             const int32_t *truth);
+/* Puts class_names, label and, where truth has items, true_label from the numbers of the texts of
+ * all rows, int32_t, which are taken. Classes are in numerical order when all texts are numbers
+ * ("2" before "10"; "+1" and "1" are one class, named by its first spelling), else in order of
+ * bytes. false when memory is short. The texts lose their order. */
+bool blv_dataset_put_classes(blv_dataset *dataset, blv_texts *texts, blv_list *label,
+                             blv_list *truth);
 /* Gives each label and true label of class c the class to_class[c], and names those classes. */
 bool blv_dataset_put_mapped(blv_dataset *dataset, const int32_t *to_class, const char *const *names,
                             size_t classes);

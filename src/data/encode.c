@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOTES_MAX = 20, DISCARDED_ROWS = 1 << 11 };
+enum { NOTES_MAX = 20, DISCARDED_ROWS = 1 << 9, DISCARDED_PAGE = 4 };
 
 void blv_table_free_columns(blv_table *table) {
     for (size_t j = 0; table->column && j < table->count; j++) {
@@ -307,7 +307,8 @@ static size_t encode_row(const blv_table *t, size_t i, uint32_t *feature, double
 static void discard_rows(const blv_table *t, size_t end) {
     if (end % DISCARDED_ROWS != 0)
         return;
-    const size_t first = end > 2 * DISCARDED_ROWS ? end - 2 * DISCARDED_ROWS : 0;
+    const size_t back = (size_t)DISCARDED_PAGE * DISCARDED_ROWS;
+    const size_t first = end > back ? end - back : 0;
     const size_t row = t->number_columns * sizeof(double);
     char *numbers = t->numbers.items;
     if (numbers)

@@ -104,16 +104,17 @@ static bool all_numbers(distinct_text *items, size_t count) {
     return true;
 }
 
-static bool put_labels(blv_dataset *d, blv_part_name part, const int32_t *number,
+/* In place: they are not held twice. */
+static bool put_labels(blv_dataset *d, blv_part_name part, blv_list *numbers,
                        const int32_t *class_of) {
-    int32_t *label = blv_data_alloc(d->view.rows, sizeof *label);
-    for (size_t i = 0; label && i < d->view.rows; i++)
-        label[i] = class_of[number[i]];
+    int32_t *label = blv_list_take(numbers, sizeof *label);
+    for (size_t i = 0; i < d->view.rows; i++)
+        label[i] = class_of[label[i]];
     return blv_dataset_put(d, part, label);
 }
 
-bool blv_dataset_put_classes(blv_dataset *dataset, blv_texts *texts, const int32_t *label,
-                             const int32_t *truth) {
+bool blv_dataset_put_classes(blv_dataset *dataset, blv_texts *texts, blv_list *label,
+                             blv_list *truth) {
     distinct_text *items = texts->items.items;
     size_t count = texts->items.count, classes = 0;
     bool numbers = all_numbers(items, count);
@@ -127,7 +128,7 @@ bool blv_dataset_put_classes(blv_dataset *dataset, blv_texts *texts, const int32
         class_of[items[i].first] = (int32_t)classes - 1;
     }
     bool ok = class_of && names && put_labels(dataset, BLV_PART_LABEL, label, class_of) &&
-              (!truth || put_labels(dataset, BLV_PART_TRUE_LABEL, truth, class_of)) &&
+              (!truth->items || put_labels(dataset, BLV_PART_TRUE_LABEL, truth, class_of)) &&
               blv_dataset_put(dataset, BLV_PART_CLASS_NAMES, blv_strings_copy(names, classes));
     dataset->view.classes = ok ? classes : 0;
     free(class_of);

@@ -3,6 +3,7 @@
  *
  * Fields are taken for numbers. Where a column turns out to hold texts, or numbers a decimal comma,
  * the file is read once more with that known; plain numbers are read once. */
+#include "base/aligned_memory.h"
 #include "base/number_text.h"
 #include "bilevel/ranks.h"
 #include "data/arff.h"
@@ -545,6 +546,8 @@ static blv_error read_table(csv_file *f) {
     BLV_CHECK(note_header(f));
     if (f->r->options.missing == BLV_MISSING_DROP)
         BLV_CHECK(blv_table_drop_rows(t));
+    BLV_CHECK(blv_input_rewind(f->r->input, f->r->why)); /* its text is not needed any more */
+    blv_return_memory();
     BLV_CHECK(blv_table_learn(t));
     BLV_CHECK(blv_table_encode(t));
     return blv_need_memory(blv_dataset_put(d, BLV_PART_RECIPE, blv_table_write_recipe(t)),

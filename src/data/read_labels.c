@@ -152,7 +152,7 @@ blv_error blv_put_labels(blv_reading *r) {
     if (!put)
         return blv_explain_memory(r->why);
     if (r->label.count > 0)
-        put = blv_dataset_put_classes(r->dataset, &r->classes, r->label.items, r->truth.items);
+        put = blv_dataset_put_classes(r->dataset, &r->classes, &r->label, &r->truth);
     else if (r->target.count > 0)
         put =
             blv_dataset_put(r->dataset, BLV_PART_TARGET, blv_list_take(&r->target, sizeof(double)));

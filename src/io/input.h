@@ -32,7 +32,7 @@ uint64_t blv_input_likely(const blv_input *input);
 /* Bytes of the content that blv_input_read has given so far. */
 uint64_t blv_input_position(const blv_input *input);
 
-enum { BLV_INPUT_PEEK = 1 << 18 };
+enum { BLV_INPUT_PEEK = 1 << 16 };
 /* The first bytes of the content, at most BLV_INPUT_PEEK and fewer only when it is shorter. They
  * stay unread. Before any reading only. */
 blv_error blv_input_peek(blv_input *input, const unsigned char **bytes, size_t *count,
