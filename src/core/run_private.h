@@ -78,6 +78,7 @@ typedef struct blv_ahead {
     bool now;             /* in this step they do */
     uint64_t steps, most; /* taken since the state was kept, and how many may be */
     double began;         /* when it was */
+    uint64_t back;        /* how often it was put back */
     blv_flow end;         /* what they ended the run with, BLV_GO: they did not */
     blv_vec **vec;        /* the state: of each entry; NULL: it does not change */
     size_t vec_count;

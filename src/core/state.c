@@ -192,6 +192,7 @@ blv_error blv_state_sampler(blv_run *run, const char *name, blv_level level, siz
         .samples = level == BLV_LEVEL_X ? run->def->upper_samples : run->def->lower_samples,
         .batch = batch_size(run, size),
         .contiguous = run->def->shuffled,
+        .whole_lists = run->def->memory != BLV_MEMORY_HOST,
         .seed = (uint64_t)run->options.seed,
         .stream = name,
     };
