@@ -13,11 +13,14 @@
  *   model      docs/clusters.md: seconds of a row, by processes alone with a fourth of ROWS, and
  *              messages by latency and bytes, by two ranks: none of it from the steps it predicts
  *
- *     mpirun --bind-to core -n 16 build/release/bench/bench_mpi [ROWS [STEPS [f64|f32 [THREADS]]]]
+ *     mpirun --bind-to core -n 16 build/release/bench/bench_mpi [ROWS [STEPS [f64|f32 [THREADS
+ *                                                                [TOTAL [last]]]]]]
  *     mpirun --bind-to core --map-by slot:PE=4 -n 4 .../bench_mpi 20000 12 f64 4
  *
- * ROWS: training rows of each core in weak scaling (default 20000). Strong scaling has as many rows
- * in all as weak scaling has at its end. A fourth of that are validation rows. */
+ * ROWS: training rows of each core in weak scaling (default 20000). TOTAL: those of strong scaling
+ * (default: as many as weak scaling has at its end; 0: no strong scaling). A fourth of that are
+ * validation rows. last: only one rank and all of them, without the numbers between and without
+ * what the machine allows. */
 #include "bilevel/bilevel.h"
 #include "bilevel/mpi.h"
 #include "machine_peak.h"
@@ -169,8 +172,10 @@ static void time_step(work *w, int number, int times, MPI_Comm all) {
 }
 
 typedef struct scaling {
-    size_t rows; /* of each core in weak scaling */
+    size_t rows;  /* of each core in weak scaling */
+    size_t total; /* of strong scaling */
     int steps, threads, largest;
+    bool last; /* no numbers of ranks between one and all */
 } scaling;
 
 typedef struct timing {
@@ -282,7 +287,7 @@ static void print_line(bool weak, size_t count, int p, int threads, const timing
 
 /* The first p processes. one: where there is none yet, this is it. */
 static void measure(const scaling *s, bool weak, int p, int threads, timing *one, costs *c) {
-    const size_t cores = (size_t)(weak ? p * threads : s->largest * s->threads);
+    const size_t count = weak ? s->rows * (size_t)(p * threads) : s->total;
     MPI_Comm some;
     MPI_Comm_split(MPI_COMM_WORLD, world_rank < p ? 0 : MPI_UNDEFINED, world_rank, &some);
     if (world_rank < p) {
@@ -292,11 +297,11 @@ static void measure(const scaling *s, bool weak, int p, int threads, timing *one
             stop(why.text);
         if (p == 2 && c->latency == 0.0)
             *c = measure_costs(ranks);
-        const timing t = time_steps(s, s->rows * cores, threads, ranks, some);
+        const timing t = time_steps(s, count, threads, ranks, some);
         const double messages = p > 1 ? time_messages(ranks, t.exchanges) : 0.0;
         *one = one->step == 0.0 ? t : *one;
         if (world_rank == 0)
-            print_line(weak, s->rows * cores, p, threads, one, &t, messages, c);
+            print_line(weak, count, p, threads, one, &t, messages, c);
         blv_mpi_close(ranks);
         MPI_Comm_free(&some);
     }
@@ -308,7 +313,8 @@ static void scale(const scaling *s, bool weak, costs *c) {
     timing one = {0};
     measure(s, weak, 1, 1, &one, c);
     for (int p = s->threads > 1 ? 1 : 2; p <= s->largest; p *= 2)
-        measure(s, weak, p, s->threads, &one, c);
+        if (!s->last || p == s->largest)
+            measure(s, weak, p, s->threads, &one, c);
     if (world_rank == 0)
         printf("one rank against none: %.3f\n", one.alone.slowest / one.step);
 }
@@ -326,17 +332,22 @@ int main(int argc, char **argv) {
     single = argc > 3 && strcmp(argv[3], "f32") == 0;
     if (s.rows < 16 || s.steps < 1 || s.threads < 1 ||
         (argc > 3 && !single && strcmp(argv[3], "f64") != 0))
-        stop("usage: bench_mpi [ROWS [STEPS [f64|f32 [THREADS]]]]");
+        stop("usage: bench_mpi [ROWS [STEPS [f64|f32 [THREADS [TOTAL [last]]]]]]");
     while (2 * s.largest <= world_size)
         s.largest *= 2;
-    if (world_rank == 0)
+    s.total =
+        argc > 5 ? (size_t)strtoul(argv[5], NULL, 10) : s.rows * (size_t)(s.largest * s.threads);
+    s.last = argc > 6;
+    if (world_rank == 0 && !s.last)
         print_machine();
-    print_probes(meet);
+    if (!s.last)
+        print_probes(meet);
     if (world_rank == 0)
         printf(
             "kind    ranks  threads      rows   ms/step  gain or %%     alone    steady   slowest  "
             "gain or %%   kept  messages  exchange  model ms     off\n");
-    scale(&s, false, &c);
+    if (s.total > 0)
+        scale(&s, false, &c);
     scale(&s, true, &c);
     if (world_rank == 0)
         printf("latency of a message %.3g us, %.3g GB/s\n", 1e6 * c.latency,

@@ -315,6 +315,53 @@ static void test_unbiased(void **state) {
         }
 }
 
+/* Lists that a device copies: indices lie in one, it is another once an epoch at most (twice where
+ * the sampler is put back), its number changes with its contents and only then, and the samples are
+ * those of a sampler that draws batch by batch. */
+static void test_lists(void **state) {
+    (void)state;
+    enum { SAMPLES = 103, BATCH = 10, STEPS = 200 };
+    static const blv_sampler_kind kinds[] = {BLV_SAMPLER_BLOCK, BLV_SAMPLER_IID,
+                                             BLV_SAMPLER_SHUFFLE};
+    for (size_t k = 0; k < 3; k++) {
+        blv_sampler_spec spec = {
+            .kind = kinds[k], .samples = SAMPLES, .batch = BATCH, .seed = 5, .stream = "g batch"};
+        blv_sampler *one, *whole;
+        assert_int_equal(blv_sampler_create(&one, &spec), BLV_OK);
+        spec.whole_lists = true;
+        assert_int_equal(blv_sampler_create(&whole, &spec), BLV_OK);
+        size_t copy[2 * SAMPLES] = {0}, lists = 0, steps = 0;
+        uint64_t number = 0;
+        double position[BLV_SAMPLER_NUMBERS] = {0.0};
+        for (int pass = 0; pass < 2; pass++) {
+            for (size_t i = 0; i < STEPS; i++, steps++) {
+                if (pass == 0 && i == 57)
+                    blv_sampler_get(whole, position);
+                const blv_batch *a = blv_sampler_next(one), *b = blv_sampler_next(whole);
+                assert_int_equal(a->count, b->count);
+                assert_memory_equal(a->index, b->index, a->count * sizeof *a->index);
+                const blv_index_list *list = b->list;
+                assert_non_null(list);
+                assert_true(list->count <= sizeof copy / sizeof *copy);
+                assert_true(b->index >= list->begin &&
+                            b->index + b->count <= list->begin + list->count);
+                lists += list->number != number;
+                if (list->number != number)
+                    memcpy(copy, list->begin, list->count * sizeof *copy);
+                number = list->number;
+                assert_memory_equal(copy, list->begin, list->count * sizeof *copy);
+            }
+            if (pass == 0) {
+                blv_sampler_put(one, position);
+                blv_sampler_put(whole, position);
+            }
+        }
+        assert_true(lists <= steps / (SAMPLES / BATCH) + 2);
+        blv_sampler_destroy(one);
+        blv_sampler_destroy(whole);
+    }
+}
+
 /* A fixed block is the same set of samples in every epoch, and with samples in random order already
  * it is a range. */
 static void test_blocks(void **state) {
@@ -427,6 +474,7 @@ int main(void) {
         cmocka_unit_test(test_epochs),
         cmocka_unit_test(test_full_blocks),
         cmocka_unit_test(test_unbiased),
+        cmocka_unit_test(test_lists),
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_shuffle_mixes),
         cmocka_unit_test(test_iid),

@@ -260,7 +260,7 @@ BLV_API blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why);
 /* Keeps the features of some rows and drops the others: row i is on rank i % count from then on.
  * Every rank has the same set before. Nothing to do for a set that is spread already. Sets that are
  * derived from it are spread, too, and functions that look at features are called on all ranks.
- * Writing, and answers of models, need all rows: BLV_E_UNSUPPORTED. */
+ * Writing needs all rows (BLV_E_UNSUPPORTED) except as "source"; so do answers of models. */
 BLV_API blv_error blv_dataset_spread(blv_dataset *dataset, const blv_ranks *ranks,
                                      blv_message *why);
 

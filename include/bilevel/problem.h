@@ -19,6 +19,14 @@ typedef struct blv_problem blv_problem;
 
 /* ---- Oracles ---- */
 
+/* A list that the indices of many batches lie in, so that a device can take it as a whole. Lists
+ * with other indices have another number, never 0. */
+typedef struct blv_index_list {
+    const size_t *begin;
+    size_t count;
+    uint64_t number;
+} blv_index_list;
+
 /* The samples of one call: index[0 .. count-1] when index is set, else first .. first + count - 1.
  * A NULL batch means every sample. Values and derivatives are means over the batch. */
 typedef struct blv_batch {
@@ -27,6 +35,7 @@ typedef struct blv_batch {
     const size_t *index;
     blv_memory_kind memory;        /* of index */
     size_t next_first, next_count; /* the range that comes next, to be fetched; 0: not known */
+    const blv_index_list *list;    /* that index lies in; NULL: none */
 } blv_batch;
 
 /* Every oracle returns 0, a positive number (recoverable: this point is rejected; the last move is
@@ -158,6 +167,8 @@ typedef struct blv_problem_options {
     const char *data_folder; /* where files are looked for that are not at their path; NULL: none */
     const blv_ranks *ranks; /* rows and vectors are shared with these processes (ranks.h): borrowed,
                                must outlive the problem; NULL: they are of this process alone */
+    void (*warn)(void *context, const char *line); /* remarks on how files are read; may be NULL */
+    void *context;                                 /* of warn */
 } blv_problem_options;
 
 typedef struct blv_problem_family {

@@ -4,7 +4,6 @@
 #include "core/workspace.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,8 +18,6 @@ static blv_error open_blocks(blv_run *run, const char *name, blv_level level, bl
     return error;
 }
 
-/* ---- The tables, as the run keeps them: block after block, one quantity after the other ---- */
-
 static size_t width(const blv_saga *s) {
     size_t dims = 0;
     for (size_t q = 0; q < s->quantities; q++)
@@ -28,41 +25,22 @@ static size_t width(const blv_saga *s) {
     return dims;
 }
 
-static void get_table(const void *object, double *values) {
-    const blv_saga *s = object;
-    for (size_t i = 0; i < s->blocks * s->quantities; i++) {
-        blv_vec_read(s->table[i], values);
-        values += blv_space_dim(s->space[i % s->quantities]);
-    }
-}
-
-static void put_table(void *object, const double *values) {
-    const blv_saga *s = object;
-    for (size_t i = 0; i < s->blocks * s->quantities; i++) {
-        blv_vec_write(s->table[i], values);
-        values += blv_space_dim(s->space[i % s->quantities]);
-    }
-}
-
-static bool all_finite(const void *object, const double *values) {
-    const blv_saga *s = object;
-    for (size_t i = 0; i < s->blocks * width(s); i++)
-        if (!isfinite(values[i]))
-            return false;
-    return true;
-}
-
 /* ---- Opening ---- */
 
 static blv_error open_quantity(blv_run *run, const char *name, blv_level level, size_t q,
                                blv_saga *s) {
-    char mean[NAME_SIZE], lost[NAME_SIZE];
+    char mean[NAME_SIZE], lost[NAME_SIZE], table[NAME_SIZE];
     assert(q < BLV_SAGA_MAX);
     snprintf(mean, sizeof mean, "%.16s, mean %zu", name, q);
     snprintf(lost, sizeof lost, "%.16s, lost %zu", name, q);
+    snprintf(table, sizeof table, "%.16s, table %zu", name, q);
     BLV_CHECK(blv_state_vec(run, mean, level, &s->mean[q]));
     if (blv_space_precision(s->space[q]) == BLV_F32)
         BLV_CHECK(blv_state_vec(run, lost, level, &s->lost[q]));
+    BLV_CHECK(blv_state_object_add(run, table,
+                                   &(const blv_state_object){.kind = "saga",
+                                                             .vectors = s->table + q * s->blocks,
+                                                             .vector_count = s->blocks}));
     return blv_scratch_vec(run, level, &s->change[q]);
 }
 
@@ -81,15 +59,13 @@ static blv_error open_table(blv_run *run, blv_saga *s) {
     if (!s->table)
         return blv_run_fail(run, BLV_E_MEMORY, "tables: out of memory");
     for (size_t i = 0; error == BLV_OK && i < count; i++)
-        error = blv_vec_create(&s->table[i], s->space[i % s->quantities]);
+        error = blv_vec_create(&s->table[i], s->space[i / s->blocks]);
     BLV_CHECK(blv_run_own(run, s->table, destroy_table, blv_saga_bytes(s) + count * of_vec));
     return error == BLV_OK ? BLV_OK : blv_run_fail(run, error, "tables: %s", blv_error_text(error));
 }
 
 blv_error blv_saga_open(blv_run *run, const char *name, blv_level level, size_t quantities,
                         const blv_level *of, blv_saga *s) {
-    char table[NAME_SIZE];
-    snprintf(table, sizeof table, "%.20s, table", name);
     BLV_CHECK(open_blocks(run, name, level, s));
     s->samples = level == BLV_LEVEL_X ? run->def->upper_samples : run->def->lower_samples;
     s->size = blv_sampler_batch(s->batches);
@@ -105,13 +81,7 @@ blv_error blv_saga_open(blv_run *run, const char *name, blv_level level, size_t 
     BLV_CHECK(open_table(run, s));
     for (size_t q = 0; q < quantities; q++)
         BLV_CHECK(open_quantity(run, name, of[q], q, s));
-    return blv_state_object_add(run, table,
-                                &(const blv_state_object){.kind = "saga",
-                                                          .object = s,
-                                                          .count = s->blocks * width(s),
-                                                          .get = get_table,
-                                                          .fits = all_finite,
-                                                          .put = put_table});
+    return BLV_OK;
 }
 
 size_t blv_saga_bytes(const blv_saga *s) {
@@ -138,7 +108,7 @@ static void add_to_mean(blv_saga *s, size_t q, double share) {
 
 /* The block's entry becomes the value; what it changes by is left in `change`. */
 static double enter(blv_saga *s, size_t q, const blv_batch *batch, const blv_vec *value) {
-    blv_vec *entry = s->table[batch->first / s->size * s->quantities + q];
+    blv_vec *entry = s->table[q * s->blocks + batch->first / s->size];
     blv_vec_combine(s->change[q], 1.0, value, -1.0, entry);
     blv_vec_copy(entry, value);
     return (double)batch->count / (double)s->samples;

@@ -17,7 +17,7 @@ typedef struct blv_saga {
     size_t samples, size, blocks;
     size_t quantities;
     const blv_space *space[BLV_SAGA_MAX];
-    blv_vec **table; /* blocks x quantities; NULL: whole sums */
+    blv_vec **table; /* quantities x blocks; NULL: whole sums */
     blv_vec *mean[BLV_SAGA_MAX], *change[BLV_SAGA_MAX];
     blv_vec *lost[BLV_SAGA_MAX]; /* what rounding has taken from the mean; in float, else NULL */
 } blv_saga;

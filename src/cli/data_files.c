@@ -2,6 +2,7 @@
 #include "base/message.h"
 #include "base/precision.h"
 #include "cli/outputs.h"
+#include "cli/rank_start.h"
 #include "cli/terminal_text.h"
 
 #include <ctype.h>
@@ -115,10 +116,10 @@ const char *cli_part_format(const char *path, const char *given, const blv_datas
     static const char *const written[] = {"libsvm", "csv", "npz"};
     bool compressed;
     const char *named = named_format(path, &compressed), *dot = strrchr(path, '.');
-    const bool tabs = strstr(path, ".tsv") != NULL;
+    const bool tabs = strstr(path, ".tsv") != NULL, has_texts = cli_rank_word(whole->has_texts);
     const bool unnamed = !dot || strchr(dot, '/') || strcmp(dot, ".data") == 0 ||
                          (strcmp(dot, ".arff") == 0 && strcmp(whole->format, "arff") == 0);
-    if (!given && whole->has_texts &&
+    if (!given && has_texts &&
         (unnamed || (named && strcmp(named, whole->format) == 0 &&
                      (!whole->separator || tabs == (whole->separator == '\t')))))
         return "source";

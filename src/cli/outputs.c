@@ -182,9 +182,9 @@ static blv_error open_one(cli_outputs *outputs, const char *path, blv_message *w
     return error;
 }
 
-/* NULL where there is nothing to write to. */
+/* NULL where there is nothing to write to. Of several ranks the first writes. */
 static blv_atomic_file *add(cli_outputs *outputs, const char *path) {
-    if (!path || outputs->code != CLI_DONE)
+    if (!path || outputs->code != CLI_DONE || !cli_rank_writes())
         return NULL;
     outputs->code = cli_exit_code(open_one(outputs, path, &cli_why));
     return outputs->code == CLI_DONE ? outputs->files[outputs->count - 1] : NULL;
@@ -229,10 +229,10 @@ void cli_outputs_bytes(cli_outputs *outputs, const char *path, const void *first
 
 int cli_outputs_finish(cli_outputs *outputs) {
     int code = outputs->code;
-    if (code == CLI_DONE && cli_rank_writes())
+    if (code == CLI_DONE)
         code = cli_exit_code(blv_atomic_file_commit_all(outputs->files, outputs->count, &cli_why));
     discard();
-    return code;
+    return cli_rank_word(code);
 }
 
 void cli_outputs_commit(cli_outputs *outputs) {
@@ -251,7 +251,8 @@ void cli_outputs_try(const char *first, const char *second) {
     cli_outputs outputs = {0};
     cli_outputs_add(&outputs, first);
     cli_outputs_add(&outputs, second);
-    if (outputs.code != CLI_DONE)
-        exit(outputs.code);
+    const int code = cli_rank_word(outputs.code);
+    if (code != CLI_DONE)
+        exit(code);
     discard();
 }

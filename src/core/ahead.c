@@ -95,6 +95,7 @@ static void keep_state(blv_run *run) {
 }
 
 static void go_back(blv_run *run) {
+    run->ahead.back++;
     copy_numbers(run, true);
     for (size_t i = 0; i < run->ahead.vec_count; i++) {
         blv_state_entry *entry = &run->entries[i];

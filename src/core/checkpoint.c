@@ -2,7 +2,7 @@
 #include "bilevel/checkpoint.h"
 #include "bilevel/arithmetic.h"
 #include "bilevel/ranks.h"
-#include "core/checkpoint_format.h"
+#include "core/checkpoint_parts.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -157,7 +157,7 @@ bool blv_checkpoint_next(const blv_run *run, size_t *i, blv_member *member) {
         if (previous && !entry->previous)
             continue;
         (*i)++;
-        *member = (blv_member){.vec = previous ? entry->previous : entry->vec};
+        *member = (blv_member){.vec = previous ? entry->previous : entry->vec, .vectors = 1};
         member->count = blv_vec_dim(member->vec);
         snprintf(member->name, sizeof member->name, "%s/%s", previous ? "previous" : "vector",
                  entry->name);
@@ -167,7 +167,9 @@ bool blv_checkpoint_next(const blv_run *run, size_t *i, blv_member *member) {
     if (n == run->numbers_count)
         return false;
     (*i)++;
-    *member = (blv_member){.numbers = &run->numbers[n], .count = run->numbers[n].count};
+    *member = (blv_member){.numbers = &run->numbers[n],
+                           .count = run->numbers[n].count,
+                           .vectors = run->numbers[n].kept.vector_count};
     name_numbers(run, n, member->name);
     return true;
 }
@@ -183,10 +185,10 @@ static bool is_at_hand(const blv_member *m) {
 static void read_numbers(const blv_member *m, double *host) {
     if (is_at_hand(m))
         return;
-    if (m->numbers)
+    if (m->vectors == 0)
         m->numbers->kept.get(m->numbers->kept.object, host);
-    else
-        blv_vec_read(m->vec, host);
+    for (size_t j = 0; j < m->vectors; j++)
+        blv_vec_read(blv_member_vector(m, j), host + j * (m->count / m->vectors));
 }
 
 /* host: what read_numbers has left there */
@@ -203,25 +205,32 @@ static blv_error write_member(blv_npz_writer *writer, const blv_member *m, const
     return blv_npz_add_f32(writer, m->name, 1, &m->count, blv_vec_f32(m->vec), why);
 }
 
-static size_t largest_copy(const blv_run *run) {
+/* The next array that goes into the file itself. */
+static bool next_here(const blv_run *run, bool apart, size_t *i, blv_member *m) {
+    while (blv_checkpoint_next(run, i, m))
+        if (!apart || !blv_member_is_spread(m))
+            return true;
+    return false;
+}
+
+static size_t largest_copy(const blv_run *run, bool apart) {
     size_t largest = 1;
     blv_member m;
-    for (size_t i = 0; blv_checkpoint_next(run, &i, &m);) {
+    for (size_t i = 0; next_here(run, apart, &i, &m);)
         if (!is_at_hand(&m) && m.count > largest)
             largest = m.count;
-    }
     return largest;
 }
 
-/* error: what was met so far. A rank that cannot write reads all the same: the others wait for it.
- */
-static blv_error write_members(const blv_run *run, blv_npz_writer *writer, blv_error error,
-                               blv_message *why) {
-    double *host = malloc(largest_copy(run) * sizeof *host);
+/* apart: without what is spread. error: what was met so far. A rank that cannot write reads all the
+ * same: the others wait for it. */
+static blv_error write_members(const blv_run *run, blv_npz_writer *writer, bool apart,
+                               blv_error error, blv_message *why) {
+    double *host = malloc(largest_copy(run, apart) * sizeof *host);
     blv_member m;
     BLV_CHECK(blv_run_agree_error(
         run, host ? BLV_OK : blv_explain(why, BLV_E_MEMORY, "out of memory"), why));
-    for (size_t i = 0; (error == BLV_OK || run->agrees) && blv_checkpoint_next(run, &i, &m);) {
+    for (size_t i = 0; (error == BLV_OK || run->agrees) && next_here(run, apart, &i, &m);) {
         read_numbers(&m, host);
         if (error == BLV_OK)
             error = write_member(writer, &m, host, why);
@@ -258,13 +267,15 @@ static void put_progress(blv_run *run, blv_key_values *lines) {
     }
 }
 
-static blv_error write_lines(blv_run *run, blv_npz_writer *writer, blv_message *why) {
+static blv_error write_lines(blv_run *run, blv_npz_writer *writer, const blv_parts *parts,
+                             blv_message *why) {
     blv_key_values lines = {0};
     blv_key_values_put(&lines, "format", BLV_CHECKPOINT_FORMAT);
     blv_key_values_put(&lines, "version", "%d", BLV_CHECKPOINT_VERSION);
     blv_key_values_put(&lines, "library", "%s", blv_arithmetic_version());
     blv_checkpoint_identity(run, &lines);
     put_progress(run, &lines);
+    blv_parts_put_lines(parts, &lines);
     blv_error error = lines.incomplete
                           ? blv_explain(why, BLV_E_MEMORY, "out of memory")
                           : blv_npz_add_text(writer, BLV_CHECKPOINT_HEADER, lines.text, why);
@@ -284,20 +295,38 @@ static blv_error ready_to_save(blv_run *run) {
     return BLV_OK;
 }
 
-/* Writes and completes the file; the writer is gone afterwards. error: what creating it ended with.
- */
-static blv_error save(blv_run *run, blv_npz_writer *writer, blv_error error, blv_message *why) {
+/* Only the first rank completes its file, once all have done their part. */
+static blv_error write_all(blv_run *run, blv_npz_writer *writer, const blv_parts *parts,
+                           blv_message *why) {
+    blv_error error = write_lines(run, writer, parts, why);
+    if (error == BLV_OK || run->agrees)
+        error = write_members(run, writer, parts->count > 0, error, why);
     error = blv_run_agree_error(run, error, why);
-    if (error == BLV_OK) {
-        error = write_lines(run, writer, why);
-        if (error == BLV_OK || run->agrees)
-            error = write_members(run, writer, error, why);
-        if (error == BLV_OK)
-            error = blv_npz_commit(writer, why);
-        else
-            blv_npz_discard(writer);
-        error = blv_run_agree_error(run, error, why);
+    if (error == BLV_OK && blv_run_writes(run))
+        error = blv_npz_commit(writer, why);
+    else
+        blv_npz_discard(writer);
+    return blv_run_agree_error(run, error, why);
+}
+
+/* Writes and completes the file; the writer is gone afterwards. base: what is spread goes to files
+ * beside it; NULL: it does not. error: what creating the file ended with. */
+static blv_error save(blv_run *run, const char *base, blv_npz_writer *writer, blv_error error,
+                      blv_message *why) {
+    blv_parts parts = {0};
+    error = blv_run_agree_error(run, error, why);
+    if (error == BLV_OK && base && blv_parts_needed(run))
+        error = blv_parts_write(run, base, &parts, why);
+    if (error != BLV_OK) {
+        blv_npz_discard(writer);
+    } else {
+        error = write_all(run, writer, &parts, why);
+        if (error != BLV_OK && parts.count > 0)
+            blv_parts_discard(run, &parts);
     }
+    if (error == BLV_OK)
+        run->part_set = parts.set;
+    blv_parts_free(&parts);
     return error == BLV_OK ? BLV_OK : blv_run_fail(run, error, "checkpoint: %.490s", why->text);
 }
 
@@ -316,15 +345,22 @@ blv_error blv_run_save(blv_run *run, const char *path) {
     blv_error error = blv_run_writes(run)
                           ? blv_npz_create(&writer, path, &why)
                           : blv_npz_create_to(&writer, "", write_nothing, NULL, &why);
-    return save(run, writer, error, &why);
+    error = save(run, path, writer, error, &why);
+    if (error == BLV_OK && blv_space_ranks(run->def->space_y))
+        (void)blv_run_drop_parts(path, run); /* what is left is removed with the next one */
+    return error;
 }
 
-blv_error blv_run_save_to(blv_run *run, blv_write_fn write, void *context) {
+blv_error blv_run_save_parts(blv_run *run, const char *base, blv_write_fn write, void *context) {
     BLV_CHECK(ready_to_save(run));
     blv_message why = {""};
     blv_npz_writer *writer = NULL;
     if (!blv_run_writes(run))
         write = write_nothing;
     blv_error error = blv_npz_create_to(&writer, "to the given function", write, context, &why);
-    return save(run, writer, error, &why);
+    return save(run, base, writer, error, &why);
+}
+
+blv_error blv_run_save_to(blv_run *run, blv_write_fn write, void *context) {
+    return blv_run_save_parts(run, NULL, write, context);
 }

@@ -22,14 +22,18 @@ typedef struct blv_checkpoint_counter {
 extern const blv_checkpoint_counter blv_checkpoint_counters[];
 uint64_t *blv_checkpoint_counter_of(blv_run *run, const blv_checkpoint_counter *counter);
 
-/* The arrays of the state, one after the other: vec or numbers is set. */
+/* The arrays of the state, one after the other: vec or numbers is set. Those of vectors are their
+ * elements, one vector after the other. */
 enum { BLV_MEMBER_NAME = 64 };
 typedef struct blv_member {
     char name[BLV_MEMBER_NAME];
     blv_vec *vec;
     const blv_numbers_entry *numbers;
-    size_t count;
+    size_t count, vectors;
 } blv_member;
+static inline blv_vec *blv_member_vector(const blv_member *m, size_t j) {
+    return m->vec ? m->vec : m->numbers->kept.vectors[j];
+}
 /* Fills in the member and moves *i on; false after the last. */
 bool blv_checkpoint_next(const blv_run *run, size_t *i, blv_member *member);
 

@@ -2,7 +2,7 @@
  * every array with its checksum; so a file that is rejected leaves the run as it was. */
 #include "bilevel/checkpoint.h"
 #include "bilevel/npz.h"
-#include "core/checkpoint_format.h"
+#include "core/checkpoint_parts.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -16,8 +16,12 @@ typedef struct loading {
     blv_npz *file;
     const char *name; /* for messages */
     char *text;       /* the lines */
-    double **values;  /* of the members */
+    double **values;  /* of the members; of those that are apart, the elements that are here */
     size_t count;     /* of members */
+    const char *base; /* of the parts; NULL: not known */
+    blv_parts parts;
+    blv_apart *apart; /* the members in the parts */
+    size_t apart_count;
 } loading;
 
 enum { SHOWN = 160 };
@@ -195,41 +199,87 @@ static void take_progress(const loading *l) {
 
 /* ---- Arrays ---- */
 
-static blv_error check_values(const loading *l, const blv_member *m, const blv_array *about,
-                              const double *values) {
-    if (about->count != m->count)
-        return reject(l, BLV_E_FORMAT, "array '%s' has %zu numbers, expected %zu", m->name,
-                      about->count, m->count);
-    bool fits = true;
+static bool are_finite(const double *values, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(values[i]))
+            return false;
+    return true;
+}
+
+/* count: how many there are. */
+static blv_error check_values(const loading *l, const blv_member *m, const double *values,
+                              size_t count) {
+    bool fits = true, is_iterate = m->vec && strncmp(m->name, "vector/", strlen("vector/")) == 0 &&
+                                   blv_state_find(l->run, m->name + strlen("vector/"))->previous;
     if (m->numbers && m->numbers->kept.fits)
         fits = m->numbers->kept.fits(m->numbers->kept.object, values);
-    bool is_iterate = m->vec && strncmp(m->name, "vector/", strlen("vector/")) == 0 &&
-                      blv_state_find(l->run, m->name + strlen("vector/"))->previous;
-    for (size_t i = 0; is_iterate && i < m->count; i++)
-        fits = fits && isfinite(values[i]);
+    if (is_iterate || (m->numbers && m->vectors > 0))
+        fits = are_finite(values, count);
     if (fits)
         return BLV_OK;
     return reject(l, BLV_E_FORMAT, "array '%s' holds a number that cannot be there", m->name);
 }
 
-static void take_values(const blv_member *m, const double *values) {
-    assert(values);
-    if (m->vec)
-        blv_vec_write(m->vec, values);
-    else if (m->numbers->values)
-        memcpy(m->numbers->values, values, m->count * sizeof *values);
-    else
-        m->numbers->kept.put(m->numbers->kept.object, values);
+static blv_error explain_why(const loading *l, blv_error error, const blv_message *why) {
+    blv_run_fail(l->run, error, "checkpoint %.490s", why->text);
+    return error == BLV_E_NAME ? BLV_E_FORMAT : error;
 }
 
 static blv_error read_member(const loading *l, const blv_member *m, double **values) {
     blv_array about;
     blv_message why = {""};
     blv_error error = blv_npz_read_f64(l->file, m->name, values, &about, &why);
-    if (error == BLV_OK)
-        return check_values(l, m, &about, *values);
-    blv_run_fail(l->run, error, "checkpoint %.490s", why.text);
-    return error == BLV_E_NAME ? BLV_E_FORMAT : error;
+    if (error != BLV_OK)
+        return explain_why(l, error, &why);
+    if (about.count != m->count)
+        return reject(l, BLV_E_FORMAT, "array '%s' has %zu numbers, expected %zu", m->name,
+                      about.count, m->count);
+    return check_values(l, m, *values, m->count);
+}
+
+static void take_values(const blv_member *m, const double *values) {
+    assert(values);
+    for (size_t j = 0; j < m->vectors; j++)
+        blv_vec_write(blv_member_vector(m, j), values + j * (m->count / m->vectors));
+    if (m->vectors > 0)
+        return;
+    if (m->numbers->values)
+        memcpy(m->numbers->values, values, m->count * sizeof *values);
+    else
+        m->numbers->kept.put(m->numbers->kept.object, values);
+}
+
+/* ---- Arrays in parts ---- */
+
+static bool is_apart(const loading *l, const blv_member *m) {
+    blv_array about;
+    return l->parts.count > 0 && m->vectors > 0 &&
+           blv_npz_info(l->file, m->name, &about, NULL) == BLV_E_NAME;
+}
+
+/* Takes note of it; its values are read with those of the others. */
+static blv_error expect_apart(loading *l, const blv_member *m, double **values) {
+    blv_apart *more = realloc(l->apart, (l->apart_count + 1) * sizeof *more);
+    l->apart = more ? more : l->apart;
+    *values = calloc(blv_apart_count(m) + 1, sizeof **values);
+    if (!more || !*values)
+        return reject(l, BLV_E_MEMORY, "out of memory");
+    l->apart[l->apart_count++] = (blv_apart){*m, *values};
+    return BLV_OK;
+}
+
+static blv_error read_apart(const loading *l) {
+    blv_message why = {""};
+    if (l->parts.count == 0)
+        return BLV_OK;
+    blv_error error = blv_parts_read(l->run, &l->parts, l->apart, l->apart_count, &why);
+    if (error != BLV_OK)
+        return explain_why(l, error, &why);
+    for (size_t a = 0; error == BLV_OK && a < l->apart_count; a++) {
+        const blv_member *m = &l->apart[a].member;
+        error = check_values(l, m, l->apart[a].values, blv_apart_count(m));
+    }
+    return error;
 }
 
 static size_t count_members(const blv_run *run) {
@@ -252,23 +302,44 @@ static blv_error read_members(loading *l) {
     blv_error error = BLV_OK;
     blv_member m;
     for (size_t i = 0, n = 0; error == BLV_OK && blv_checkpoint_next(l->run, &i, &m); n++)
-        error = read_member(l, &m, &l->values[n]);
-    return error;
+        error = is_apart(l, &m) ? expect_apart(l, &m, &l->values[n])
+                                : read_member(l, &m, &l->values[n]);
+    return error == BLV_OK ? read_apart(l) : error;
 }
 
 static void take_members(const loading *l) {
     blv_member m;
+    size_t a = 0;
     for (size_t i = 0, n = 0; blv_checkpoint_next(l->run, &i, &m); n++)
-        take_values(&m, l->values[n]);
+        if (a < l->apart_count && l->apart[a].values == l->values[n])
+            blv_apart_take(&l->apart[a++]);
+        else
+            take_values(&m, l->values[n]);
 }
 
-static void free_members(const loading *l) {
+static void free_loading(loading *l) {
     for (size_t n = 0; l->values && n < l->count; n++)
         free(l->values[n]);
     free(l->values);
+    free(l->apart);
+    free(l->text);
+    blv_parts_free(&l->parts);
+    blv_npz_close(l->file);
 }
 
 /* ---- Loading ---- */
+
+static blv_error find_parts(loading *l) {
+    blv_error error = blv_parts_find(l->text, &l->parts);
+    if (error == BLV_E_FORMAT)
+        return reject_line(l, "parts");
+    if (error == BLV_OK && l->parts.count == 0)
+        return BLV_OK;
+    if (error == BLV_OK && !l->base)
+        return reject(l, BLV_E_FORMAT, "it has parts, and nothing says where they are");
+    l->parts.base = error == BLV_OK ? strdup(l->base) : NULL;
+    return l->parts.base ? BLV_OK : reject(l, BLV_E_MEMORY, "out of memory");
+}
 
 static blv_error load_opened(loading *l) {
     blv_message why = {""};
@@ -280,13 +351,14 @@ static blv_error load_opened(loading *l) {
     BLV_CHECK(check_format(l));
     BLV_CHECK(check_identity(l));
     BLV_CHECK(check_progress(l));
+    BLV_CHECK(find_parts(l));
     return read_members(l);
 }
 
 /* error and why: what opening the file ended with. */
-static blv_error load(blv_run *run, blv_npz *file, const char *name, blv_error error,
-                      const blv_message *why) {
-    loading l = {.run = run, .file = file, .name = name};
+static blv_error load(blv_run *run, blv_npz *file, const char *name, const char *base,
+                      blv_error error, const blv_message *why) {
+    loading l = {.run = run, .file = file, .name = name, .base = base};
     blv_checkpoint_fingerprint(run);
     error = error == BLV_OK ? load_opened(&l)
                             : blv_run_fail(run, error, "checkpoint %.490s", why->text);
@@ -295,9 +367,7 @@ static blv_error load(blv_run *run, blv_npz *file, const char *name, blv_error e
         take_members(&l);
         take_progress(&l);
     }
-    free_members(&l);
-    free(l.text);
-    blv_npz_close(file);
+    free_loading(&l);
     return error;
 }
 
@@ -316,13 +386,17 @@ blv_error blv_run_load(blv_run *run, const char *path) {
     blv_message why = {""};
     blv_npz *file = NULL;
     blv_error error = blv_npz_open(&file, path, &why);
-    return load(run, file, path, error, &why);
+    return load(run, file, path, path, error, &why);
 }
 
-blv_error blv_run_load_from(blv_run *run, const void *bytes, size_t size) {
+blv_error blv_run_load_parts(blv_run *run, const char *base, const void *bytes, size_t size) {
     BLV_CHECK(ready_to_load(run));
     blv_message why = {""};
     blv_npz *file = NULL;
     blv_error error = blv_npz_open_memory(&file, bytes, size, "in memory", &why);
-    return load(run, file, "in memory", error, &why);
+    return load(run, file, base ? base : "in memory", base, error, &why);
+}
+
+blv_error blv_run_load_from(blv_run *run, const void *bytes, size_t size) {
+    return blv_run_load_parts(run, NULL, bytes, size);
 }

@@ -78,6 +78,7 @@ typedef struct blv_ahead {
     bool now;             /* in this step they do */
     uint64_t steps, most; /* taken since the state was kept, and how many may be */
     double began;         /* when it was */
+    uint64_t back;        /* how often it was put back */
     blv_flow end;         /* what they ended the run with, BLV_GO: they did not */
     blv_vec **vec;        /* the state: of each entry; NULL: it does not change */
     size_t vec_count;
@@ -145,6 +146,7 @@ struct blv_run {
 
     blv_key_values parameters; /* of the solver, as they were when it was opened */
     uint64_t fingerprint;      /* of the problem, once it is known */
+    uint64_t part_set;         /* of the checkpoint that was saved last; 0: it has no parts */
 
     /* 1 + the iteration of the last row in the file, row handed out and call of the monitor */
     uint64_t row_seen, row_given, monitor_seen;

@@ -16,22 +16,27 @@
 
 /* Makes the key of the offsets another than that of the orders. */
 #define OFFSETS UINT64_C(0x6f66667365747321)
+#define LISTS UINT64_C(0x6c697374732e2e2e)
 
 struct blv_sampler {
     blv_sampler_kind kind;
     size_t samples, batch, blocks;
     bool whole; /* every batch is the whole sum */
-    bool contiguous, wraps;
-    blv_stream stream, offsets;
+    bool contiguous, wraps, whole_lists;
+    blv_stream stream, offsets, lists;
     uint64_t epoch;     /* of the orders below */
     size_t offset;      /* of its first block */
     size_t next;        /* block of the epoch to hand out */
     uint64_t drawn;     /* iid: numbers used so far */
+    uint64_t listed;    /* iid: the first that is in the list */
     size_t *order;      /* of the blocks; shuffle: of the samples */
     size_t *samples_at; /* blocks: the fixed shuffle, followed by its beginning where blocks wrap;
-                           when the samples are shuffled already and in iid: indices of one batch */
+                           when the samples are shuffled already: indices of one batch; iid: of
+                           one, or of many */
+    blv_index_list list;
     blv_batch current;
 };
+enum { LIST_MOST = 1 << 20 }; /* iid: samples that are drawn at once */
 
 static size_t order_size(const blv_sampler *s) {
     if (s->whole || s->kind == BLV_SAMPLER_IID)
@@ -42,15 +47,24 @@ static size_t order_size(const blv_sampler *s) {
 static size_t index_size(const blv_sampler *s) {
     if (s->whole || s->kind == BLV_SAMPLER_SHUFFLE)
         return 0;
-    if (s->kind == BLV_SAMPLER_IID)
-        return s->batch;
+    if (s->kind == BLV_SAMPLER_IID) {
+        const size_t most = s->batch < LIST_MOST ? LIST_MOST / s->batch : 1;
+        return s->whole_lists ? s->batch * (s->blocks < most ? s->blocks : most) : s->batch;
+    }
     if (s->contiguous)
         return s->wraps ? s->batch : 0;
     return s->samples + (s->wraps ? s->batch - 1 : 0);
 }
 
+/* There are other numbers in the list than before: those that `round` determines. */
+static void renew_list(blv_sampler *s, const size_t *begin, size_t count, uint64_t round) {
+    s->list = (blv_index_list){begin, count, blv_random_bits(&s->lists, round) | 1};
+}
+
 static void start_epoch(blv_sampler *s) {
     blv_random_permutation(&s->stream, s->epoch, order_size(s), s->order);
+    if (s->kind == BLV_SAMPLER_SHUFFLE)
+        renew_list(s, s->order, s->samples, s->epoch);
     s->offset = s->wraps ? (size_t)blv_random_below(&s->offsets, s->epoch, s->samples) : 0;
     s->next = 0;
 }
@@ -60,6 +74,7 @@ static void shuffle_samples(blv_sampler *s, uint64_t seed) {
     blv_random_permutation(&shuffle, 0, s->samples, s->samples_at);
     for (size_t i = s->samples; i < index_size(s); i++)
         s->samples_at[i] = s->samples_at[i - s->samples];
+    renew_list(s, s->samples_at, index_size(s), 0);
 }
 
 blv_error blv_sampler_create(blv_sampler **sampler, const blv_sampler_spec *spec) {
@@ -72,10 +87,14 @@ blv_error blv_sampler_create(blv_sampler **sampler, const blv_sampler_spec *spec
     s->whole = spec->batch == 0 || spec->batch >= spec->samples;
     s->batch = s->whole ? spec->samples : spec->batch;
     s->contiguous = spec->contiguous;
+    s->whole_lists = spec->whole_lists;
     s->wraps = s->kind == BLV_SAMPLER_BLOCK && s->samples % s->batch != 0;
     s->blocks = s->samples / s->batch + (!s->wraps && s->samples % s->batch != 0);
     s->stream = blv_stream_make(spec->seed, spec->stream);
     s->offsets = blv_stream_make(spec->seed ^ OFFSETS, spec->stream);
+    s->lists = blv_stream_make((spec->seed ^ LISTS) + (uint64_t)s->kind +
+                                   4 * (s->samples + LISTS * s->batch),
+                               spec->stream);
     size_t orders = order_size(s), indices = index_size(s);
     s->order = orders ? malloc(orders * sizeof *s->order) : NULL;
     s->samples_at = indices ? malloc(indices * sizeof *s->samples_at) : NULL;
@@ -125,6 +144,7 @@ static const size_t *indices_of(blv_sampler *s, size_t first, size_t before_end)
         return NULL;
     for (size_t i = 0; i < s->batch; i++)
         s->samples_at[i] = first + i < s->samples ? first + i : first + i - s->samples;
+    renew_list(s, s->samples_at, s->batch, s->epoch);
     return s->samples_at;
 }
 
@@ -138,6 +158,8 @@ static const blv_batch *next_of_epoch(blv_sampler *s) {
     s->current = (blv_batch){.first = first,
                              .count = s->wraps ? s->batch : before_end,
                              .index = indices_of(s, first, before_end)};
+    if (s->current.index)
+        s->current.list = &s->list;
     s->next++;
     if (s->contiguous && s->kind != BLV_SAMPLER_SHUFFLE && s->next < s->blocks)
         s->current.next_count = place_of(s, s->next, &s->current.next_first);
@@ -145,9 +167,16 @@ static const blv_batch *next_of_epoch(blv_sampler *s) {
 }
 
 static const blv_batch *next_iid(blv_sampler *s) {
-    for (size_t i = 0; i < s->batch; i++)
-        s->samples_at[i] = (size_t)blv_random_below(&s->stream, s->drawn++, s->samples);
-    s->current = (blv_batch){.first = 0, .count = s->batch, .index = s->samples_at};
+    const size_t size = index_size(s);
+    if (s->list.count == 0 || s->drawn < s->listed || s->drawn + s->batch > s->listed + size) {
+        s->listed = s->drawn;
+        for (size_t i = 0; i < size; i++)
+            s->samples_at[i] = (size_t)blv_random_below(&s->stream, s->listed + i, s->samples);
+        renew_list(s, s->samples_at, size, s->listed);
+    }
+    s->current = (blv_batch){
+        .count = s->batch, .index = s->samples_at + (s->drawn - s->listed), .list = &s->list};
+    s->drawn += s->batch;
     return &s->current;
 }
 

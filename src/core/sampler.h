@@ -13,9 +13,11 @@ typedef enum blv_sampler_kind {
 
 typedef struct blv_sampler_spec {
     blv_sampler_kind kind;
-    size_t samples;  /* in the sum */
-    size_t batch;    /* in one batch; 0 or >= samples: always the whole sum */
-    bool contiguous; /* the samples are in random order already: blocks need no index */
+    size_t samples;   /* in the sum */
+    size_t batch;     /* in one batch; 0 or >= samples: always the whole sum */
+    bool contiguous;  /* the samples are in random order already: blocks need no index */
+    bool whole_lists; /* batches with replacement are drawn for an epoch at once, or for a million
+                         samples: a device copies the list */
     uint64_t seed;
     const char *stream;
 } blv_sampler_spec;

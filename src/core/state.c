@@ -125,7 +125,9 @@ blv_error blv_state_block(blv_run *run, const char *name, size_t count, double *
 
 blv_error blv_state_object_add(blv_run *run, const char *name, const blv_state_object *kept) {
     blv_error error;
-    blv_numbers_entry *entry = append_numbers(run, kept->kind, name, kept->count, &error);
+    const size_t count =
+        kept->vectors ? kept->vector_count * blv_vec_dim(*kept->vectors) : kept->count;
+    blv_numbers_entry *entry = append_numbers(run, kept->kind, name, count, &error);
     if (entry)
         entry->kept = *kept;
     return error;
@@ -190,6 +192,7 @@ blv_error blv_state_sampler(blv_run *run, const char *name, blv_level level, siz
         .samples = level == BLV_LEVEL_X ? run->def->upper_samples : run->def->lower_samples,
         .batch = batch_size(run, size),
         .contiguous = run->def->shuffled,
+        .whole_lists = run->def->memory != BLV_MEMORY_HOST,
         .seed = (uint64_t)run->options.seed,
         .stream = name,
     };

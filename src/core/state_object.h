@@ -11,6 +11,9 @@ typedef struct blv_state_object {
     void (*get)(const void *object, double *values);
     bool (*fits)(const void *object, const double *values); /* whether they can be put */
     void (*put)(void *object, const double *values);
+    /* or nothing but vectors of one space, one after the other; all else but kind is 0 */
+    blv_vec *const *vectors;
+    size_t vector_count;
 } blv_state_object;
 
 /* In `open`. The object must live as long as the run. */

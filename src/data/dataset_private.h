@@ -122,6 +122,8 @@ bool blv_dataset_add_line(blv_dataset *dataset, blv_part_name name, const char *
     BLV_PRINTF(3, 4);
 #define blv_dataset_record(dataset, ...)                                                           \
     blv_dataset_add_line(dataset, BLV_PART_HISTORY, __VA_ARGS__)
+/* The note on a set that ranks could not read by shares. */
+#define BLV_NOTE_DEALT "one rank has read the whole file and dealt it out"
 #define blv_dataset_note(dataset, ...) blv_dataset_add_line(dataset, BLV_PART_NOTES, __VA_ARGS__)
 
 /* The rows index[0 .. count-1]; NULL when memory is short. */

@@ -61,7 +61,6 @@ static blv_error read_input(blv_reading *r) {
         BLV_CHECK(blv_detect_format(r->input, &r->format, r->why));
     if (r->share && !has_parts(r))
         return BLV_NOT_SHARED;
-    r->no_places = r->share != NULL;
     blv_dataset *d = r->dataset;
     d->view.format = formats[r->format].name;
     if (formats[r->format].own_labels && r->options.labels)
@@ -117,9 +116,7 @@ static blv_error read_and_deal(blv_reading *whole, blv_dataset **dataset) {
     if (!ranks->broadcast(ranks->context, 0, &whole->format, sizeof whole->format))
         return blv_explain(whole->why, BLV_E_DEVICE, "the exchange between ranks failed");
     (*dataset)->view.format = formats[whole->format].name;
-    return blv_need_memory(
-        blv_dataset_note(*dataset, "one rank has read the whole file and dealt it out"),
-        whole->why);
+    return blv_need_memory(blv_dataset_note(*dataset, BLV_NOTE_DEALT), whole->why);
 }
 
 /* Each rank a part of the file where that can be, else one of them the whole. The file is opened on

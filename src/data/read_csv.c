@@ -470,6 +470,8 @@ static blv_error take_part(csv_file *f) {
         for (size_t i = 0; i < csv->count; i++)
             quoted = quoted || csv->fields[i].quoted;
         BLV_CHECK(take_row(f, csv->fields, csv->count, csv->line));
+        BLV_CHECK(blv_add_place(r, blv_input_place(csv->input, csv->start),
+                                (size_t)(csv->cursor - csv->start)));
         BLV_CHECK(blv_csv_next(csv));
     }
     return quoted || !is_plain(f) ? BLV_NOT_SHARED : BLV_OK;

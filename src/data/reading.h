@@ -84,7 +84,7 @@ bool blv_share_all(const blv_ranks *ranks, bool here);
 /* How many of so many rows, one after the other, this rank reads; those before are rows_before. */
 size_t blv_share_rows(blv_reading *r, size_t rows);
 /* The rows of this rank have been read, and their labels were added: the labels become those of all
- * rows, *rows their number. */
+ * rows, and so do their places in the file; *rows their number. */
 blv_error blv_share_labels(blv_reading *r, size_t local, size_t *rows);
 /* A set that rank 0 has read, dealt out to all ranks; *dataset is NULL on the others at first, and
  * on all that fail. */

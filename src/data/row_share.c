@@ -108,6 +108,8 @@ blv_error blv_share_labels(blv_reading *r, size_t local, size_t *rows) {
     }
     ok =
         ok && gather_list(ranks, &r->target, sizeof(double), sizes) && share_texts(r, sizes, texts);
+    r->no_places = !blv_share_all(ranks, ok && !r->no_places);
+    ok = ok && (r->no_places || gather_list(ranks, &r->place, sizeof(uint64_t), sizes));
     free(counts);
     free(sizes);
     free(texts);

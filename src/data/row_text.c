@@ -49,6 +49,8 @@ blv_error blv_put_places(blv_reading *r) {
     blv_dataset *d = r->dataset;
     if (r->no_places || r->place.count == 0 || r->place.count != d->view.rows)
         return BLV_OK;
+    if (r->share) /* the first row may be another rank's */
+        r->header_bytes = *(const uint64_t *)r->place.items >> LENGTH_BITS;
     const char *zero = r->zero_label ? r->zero_label : "";
     const size_t length = strlen(r->path) + 1;
     row_source *source = blv_data_alloc(sizeof *source + length + strlen(zero) + 1, 1);

@@ -217,7 +217,7 @@ static bool warn_telling(const warning *w, const blv_recipe_column *columns, siz
 /* Of the training what its columns and first line are, of other sets what they have that it has
  * not. */
 static void repeat_notes(const warning *w, const blv_dataset *set, const char *name, bool train) {
-    static const char *const of_train[] = {"the same in every row", "one rank has",
+    static const char *const of_train[] = {"the same in every row", BLV_NOTE_DEALT,
                                            "may be a header", NULL};
     static const char *const of_others[] = {"do not have it", "not seen before",
                                             "there is no header", NULL};

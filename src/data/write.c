@@ -165,11 +165,11 @@ blv_error blv_dataset_write_to(const blv_dataset *dataset, const char *name, con
     if (!dataset || !name || !format || !write)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_write_to: an argument is NULL");
     BLV_CHECK(check_format(format, why));
+    if (strcmp(format, "source") == 0)
+        return blv_dataset_write_source(dataset, name, write, context, why);
     BLV_CHECK(blv_dataset_expect_whole(dataset, "write", why));
     if (strcmp(format, "npz") == 0)
         return blv_dataset_write_npz(&dataset->view, name, write, context, why);
-    if (strcmp(format, "source") == 0)
-        return blv_dataset_write_source(dataset, name, write, context, why);
     return write_text(&dataset->view, name, strcmp(format, "libsvm") == 0, write, context, why);
 }
 

@@ -53,6 +53,7 @@ typedef struct blv_rows {
     size_t whole; /* those of all ranks, that means are over; kernels do not look at it */
     const size_t *index;
     blv_memory_kind index_memory;
+    const struct blv_index_list *list; /* that index lies in; NULL: none */
     /* Rows that the next sweep will ask for, if known: fetched ahead. 0: not known. */
     size_t next_first, next_count;
 } blv_rows;

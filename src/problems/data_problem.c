@@ -316,6 +316,7 @@ blv_rows model_rows(const blv_rows *set, const blv_batch *batch) {
         rows.count = rows.whole = batch->count;
         rows.index = batch->index;
         rows.index_memory = batch->memory;
+        rows.list = batch->list;
         rows.next_first = batch->next_first;
         rows.next_count = batch->next_count;
     }

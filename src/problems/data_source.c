@@ -4,10 +4,12 @@
 #include "base/message.h"
 #include "base/precision.h"
 #include "bilevel/solver.h"
+#include "data/dataset_private.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 void data_sets_release(data_sets *sets) {
@@ -71,6 +73,16 @@ static const char *find_file(const char *folder, const char *path, char *buffer,
     return length > 0 && (size_t)length < size && access(buffer, F_OK) == 0 ? buffer : path;
 }
 
+static void tell_dealt(const blv_dataset *set, const char *path, const blv_problem_options *asked) {
+    blv_message line;
+    const char *note;
+    for (size_t i = 0; asked->warn && (note = blv_dataset_notes(set, i)); i++)
+        if (strcmp(note, BLV_NOTE_DEALT) == 0) {
+            blv_explain(&line, BLV_OK, "%.200s: %s", blv_shown_path(path), note);
+            asked->warn(asked->context, line.text);
+        }
+}
+
 /* train: the set whose columns these rows are encoded like; NULL: this is it. */
 static blv_error read_file(const data_source *source, const char *path, const blv_dataset *train,
                            const blv_problem_options *asked, blv_dataset **set, blv_message *why) {
@@ -91,6 +103,7 @@ static blv_error read_file(const data_source *source, const char *path, const bl
         options.labels = find_file(asked->data_folder, source->labels, labels, sizeof labels);
     path = find_file(asked->data_folder, path, buffer, sizeof buffer);
     BLV_CHECK(blv_dataset_read(set, path, &options, why));
+    tell_dealt(*set, path, asked);
     if (is_train && !source->real)
         BLV_CHECK(blv_dataset_expect_classes(*set, path, why));
     return source->positive[0] ? blv_dataset_one_against_rest(*set, source->positive, why) : BLV_OK;

@@ -128,6 +128,7 @@ blv_rows ranks_part(const data_model *m, const blv_rows *set, const blv_batch *b
     }
     rows.index = work->picked;
     rows.index_memory = BLV_MEMORY_HOST;
+    rows.list = NULL;
     return rows;
 }
 

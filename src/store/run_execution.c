@@ -4,6 +4,7 @@
 #include "bilevel/checkpoint.h"
 #include "bilevel/npz.h"
 #include "store/run_info.h"
+#include "store/store_private.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -272,6 +273,14 @@ static blv_error make_report(blv_execution *e, blv_run *run, const blv_solution 
 
 /* ---- The run ---- */
 
+static blv_error load(const blv_execution *e, blv_run *run, blv_message *why) {
+    const blv_store *store = e->recorder->store;
+    char *base = store ? blv_store_parts_base(store, e->resumed) : NULL;
+    blv_error error = blv_run_load_parts(run, base, e->checkpoint, e->checkpoint_size);
+    free(base);
+    return explain(run, error, why);
+}
+
 blv_error blv_execution_begin(blv_execution *e, blv_run *run, blv_message *why) {
     static const blv_vectors none = {0};
     if (!e->own_rows)
@@ -284,7 +293,7 @@ blv_error blv_execution_begin(blv_execution *e, blv_run *run, blv_message *why) 
     if (read_vectors(&e->start_vectors, run) != BLV_OK)
         return blv_explain_memory(why);
     if (e->checkpoint)
-        BLV_CHECK(explain(run, blv_run_load_from(run, e->checkpoint, e->checkpoint_size), why));
+        BLV_CHECK(load(e, run, why));
     return e->resumed ? blv_recorder_resume(e->recorder, e->resumed, e->resumed_iteration, why)
                       : blv_recorder_begin(e->recorder, &e->facts, run, why);
 }

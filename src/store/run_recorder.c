@@ -2,6 +2,7 @@
 
 #include "base/message.h"
 #include "base/text_stream.h"
+#include "bilevel/ranks.h"
 #include "store/record.h"
 #include "store/run_info.h"
 
@@ -98,6 +99,10 @@ blv_error blv_recorder_begin(blv_recorder *r, const blv_run_info *facts, const b
     if (blv_run_settings(run, &info.parameters, &info.options) != BLV_OK)
         return blv_explain_memory(why);
     blv_recorder_expect(r, blv_store_begin(r->store, &info, &r->id), "the run is not stored");
+    bool stored = r->id != 0; /* on ranks: checkpoints are made by all or by none */
+    const blv_ranks *ranks = blv_space_ranks(def->space_y);
+    if (ranks && (!ranks->broadcast(ranks->context, 0, &stored, sizeof stored) || !stored))
+        r->id = 0;
     blv_values_free(&info.parameters);
     blv_values_free(&info.options);
     return BLV_OK;

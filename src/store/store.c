@@ -144,6 +144,7 @@ blv_error blv_store_open(blv_store **store, const char *path, blv_store_mode mod
         return blv_explain(why, BLV_E_MEMORY, "%s", blv_error_text(BLV_E_MEMORY));
     }
     opened->path = copy;
+    opened->is_copy = mode == BLV_STORE_COPY;
     blv_error error = open_file(opened, mode == BLV_STORE_CREATE);
     if (error == BLV_OK && mode == BLV_STORE_COPY)
         error = copy_to_memory(opened);

@@ -22,7 +22,12 @@ struct blv_store {
     blv_pending_row *rows;
     size_t row_count;
     double rows_written; /* when, in seconds of the monotonic clock */
+    bool is_copy;        /* in memory: what is beside the store is another process's */
 };
+
+/* Where the parts of a checkpoint of several ranks are: beside the store. To be freed; NULL: memory
+ * is short. */
+char *blv_store_parts_base(const blv_store *store, int64_t id);
 
 /* Keep what happened, with the path, and return the error. The first: what SQLite says about the
  * last call. */

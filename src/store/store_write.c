@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/message.h"
+#include "base/rank_exchange.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -148,14 +149,39 @@ blv_error blv_store_finish(blv_store *store, int64_t id, const blv_run_info *inf
     return flushed;
 }
 
+/* ---- Parts of checkpoints ---- */
+
+char *blv_store_parts_base(const blv_store *store, int64_t id) {
+    char *base = malloc(strlen(store->path) + 32);
+    if (base)
+        sprintf(base, "%s.run%" PRId64, store->path, id);
+    return base;
+}
+
+/* keep: those of the checkpoint that it has saved last; NULL: none. A copy leaves them to the rank
+ * that has the store. */
+static blv_error drop_parts(blv_store *store, int64_t id, const blv_run *keep) {
+    if (store->is_copy)
+        return BLV_OK;
+    char *base = blv_store_parts_base(store, id);
+    const blv_error error = base ? blv_run_drop_parts(base, keep) : BLV_E_MEMORY;
+    free(base);
+    return error == BLV_OK ? BLV_OK : blv_store_no_memory(store);
+}
+
+static const blv_ranks *ranks_of(const blv_run *run) {
+    return blv_space_ranks(blv_problem_definition(blv_run_problem(run))->space_y);
+}
+
+/* ---- Removing ---- */
+
 static blv_error delete_run(blv_store *store, int64_t id) {
     return blv_sql(store, "DELETE FROM run WHERE id = ?", "i", id);
 }
 
 /* On a full disk there is no room for a journal, and this is what makes room: the journal is in
  * memory until the pages are free. */
-blv_error blv_store_remove(blv_store *store, int64_t id) {
-    BLV_CHECK(blv_store_expect(store, true));
+static blv_error remove_run(blv_store *store, int64_t id) {
     blv_error error = delete_run(store, id);
     const int code = sqlite3_errcode(store->file) & 0xff;
     if (error == BLV_OK || (code != SQLITE_FULL && code != SQLITE_IOERR))
@@ -168,6 +194,12 @@ blv_error blv_store_remove(blv_store *store, int64_t id) {
                  "PRAGMA locking_mode = NORMAL",
                  NULL, NULL, NULL);
     return error;
+}
+
+blv_error blv_store_remove(blv_store *store, int64_t id) {
+    BLV_CHECK(blv_store_expect(store, true));
+    BLV_CHECK(remove_run(store, id));
+    return drop_parts(store, id, NULL);
 }
 
 /* Stores of earlier versions become such as can be shrunk in place, with room for a copy. */
@@ -293,15 +325,19 @@ static blv_error replace_parts(blv_store *store, int64_t id, const char *name, c
     return end_parts(&p);
 }
 
-static blv_error save_parts(blv_store *store, int64_t id, blv_run *saved) {
-    parts p = {.store = store, .id = id, .name = "checkpoint"};
-    begin_parts(&p);
-    blv_error error = p.error == BLV_OK ? blv_run_save_to(saved, add_bytes, &p) : p.error;
-    if (error != BLV_OK && p.error == BLV_OK) {
-        p.error = error;
-        blv_explain(&store->message, error, "%.500s", blv_run_message(saved));
+/* Ranks save together, or none does. error: what was met so far. */
+static blv_error save_run(parts *p, blv_run *saved, blv_error error) {
+    char *base = blv_store_parts_base(p->store, p->id);
+    if (error == BLV_OK && !base)
+        error = blv_store_no_memory(p->store);
+    error = blv_ranks_agree(ranks_of(saved), error, &p->store->message);
+    if (error == BLV_OK) {
+        error = blv_run_save_parts(saved, base, add_bytes, p);
+        if (error != BLV_OK && p->error == BLV_OK)
+            blv_explain(&p->store->message, error, "%.500s", blv_run_message(saved));
     }
-    return end_parts(&p);
+    free(base);
+    return error;
 }
 
 static blv_error drop_checkpoint(blv_store *store, int64_t id) {
@@ -313,10 +349,18 @@ static blv_error drop_checkpoint(blv_store *store, int64_t id) {
                    "i", id);
 }
 
+/* entered: how the transaction began. */
 static blv_error write_checkpoint(blv_store *store, int64_t id, blv_run *saved, const void *carried,
-                                  size_t carried_size) {
-    BLV_CHECK(write_rows(store));
-    BLV_CHECK(save_parts(store, id, saved));
+                                  size_t carried_size, blv_error entered) {
+    parts p = {.store = store, .id = id, .name = "checkpoint"};
+    blv_error error = entered == BLV_OK ? write_rows(store) : entered;
+    if (error == BLV_OK) {
+        begin_parts(&p);
+        error = p.error;
+    }
+    error = save_run(&p, saved, error);
+    p.error = p.error == BLV_OK ? error : p.error;
+    BLV_CHECK(end_parts(&p));
     if (carried)
         BLV_CHECK(replace_parts(store, id, "carried", carried, carried_size));
     return blv_sql(store,
@@ -343,8 +387,9 @@ blv_error blv_store_detach(blv_store *store, int64_t id, const char *name) {
     BLV_CHECK(blv_store_expect(store, name));
     bool is_checkpoint = strcmp(name, "checkpoint") == 0;
     BLV_CHECK(blv_store_enter(store));
-    return blv_store_leave(store, is_checkpoint ? drop_checkpoint(store, id)
-                                                : delete_parts(store, id, name));
+    BLV_CHECK(blv_store_leave(store, is_checkpoint ? drop_checkpoint(store, id)
+                                                   : delete_parts(store, id, name)));
+    return is_checkpoint ? drop_parts(store, id, NULL) : BLV_OK;
 }
 
 blv_error blv_store_attach_end(blv_store *store, int64_t id, const char *name, const void *bytes,
@@ -353,15 +398,23 @@ blv_error blv_store_attach_end(blv_store *store, int64_t id, const char *name, c
     BLV_CHECK(blv_store_enter(store));
     BLV_CHECK(blv_store_leave(store, write_end(store, id, name, bytes, size)));
     forget_rows(store);
-    return BLV_OK;
+    return drop_parts(store, id, NULL);
 }
 
-/* Rows up to here are stored with it, so that the trace is complete when the run is resumed. */
+/* Rows up to here are stored with it, so that the trace is complete when the run is resumed. Parts
+ * of the one before are removed when the new one is on the disk. */
 blv_error blv_store_checkpoint(blv_store *store, int64_t id, blv_run *saved, const void *carried,
                                size_t carried_size) {
     BLV_CHECK(blv_store_expect(store, saved));
-    BLV_CHECK(blv_store_enter(store));
-    BLV_CHECK(blv_store_leave(store, write_checkpoint(store, id, saved, carried, carried_size)));
+    const bool has_parts = ranks_of(saved) != NULL;
+    if (has_parts)
+        sqlite3_exec(store->file, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
+    const blv_error entered = blv_store_enter(store);
+    const blv_error error =
+        blv_store_leave(store, write_checkpoint(store, id, saved, carried, carried_size, entered));
+    if (has_parts)
+        sqlite3_exec(store->file, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL);
+    BLV_CHECK(error);
     forget_rows(store);
-    return BLV_OK;
+    return has_parts ? drop_parts(store, id, saved) : BLV_OK;
 }

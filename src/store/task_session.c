@@ -3,6 +3,7 @@
 #include "bilevel/checkpoint.h"
 
 #include "base/message.h"
+#include "store/store_private.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -189,7 +190,9 @@ static blv_error load(blv_task_session *s, const blv_task_run *which, blv_run *r
         error = blv_explain(why, BLV_E_FORMAT, "run %" PRId64 ": its checkpoint is not complete",
                             s->resumed->id);
     if (error == BLV_OK) {
-        error = blv_run_load_from(run, bytes, size);
+        char *base = blv_store_parts_base(s->recorder.store, s->resumed->id);
+        error = blv_run_load_parts(run, base, bytes, size);
+        free(base);
         if (error != BLV_OK)
             blv_explain(why, error, "%s", blv_run_message(run));
     }

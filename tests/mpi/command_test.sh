@@ -65,6 +65,12 @@ done
 ranks 2 solve hyperclean $digits $settings --json --no-store --out again.npz >again.json
 cmp -s 2.npz again.npz || fail "two runs on 2 ranks differ"
 
+# The note about a file that one rank reads, on standard error and once.
+# shellcheck disable=SC2086
+ranks 2 solve hyperclean $digits --solver soba --iters 2 --no-store >said.txt 2>note.txt
+[ "$(grep -c "digits.csv.gz: one rank has read the whole file" note.txt)" -eq 1 ] || fail "no note"
+grep -q "one rank" 2.json && fail "the note is in the report"
+
 # Started as srun --mpi=pmix does it.
 # shellcheck disable=SC2016,SC2086
 timeout 120 "$run_ranks" 2 sh -c 'unset OMPI_COMM_WORLD_SIZE; SLURM_STEP_NUM_TASKS=2 exec "$@"' - \
@@ -78,15 +84,35 @@ cleaning="--threads 1 --folds 2 --ridge 0.001 --no-certificate --no-store --mode
 # shellcheck disable=SC2086
 "$bilevel" clean noisy.csv $cleaning -o one.csv >/dev/null 2>&1
 gzip -k noisy.csv # which one rank reads
-# shellcheck disable=SC2086
-ranks 2 clean noisy.csv.gz $cleaning -o two.csv --write-clean kept.csv >said.txt 2>&1
-[ "$(grep -c "noisy.csv.gz: one rank has read the whole file" said.txt)" -eq 1 ] || fail "no note about gzip"
-verdicts() { cut -d, -f3 "$1"; }
-verdicts one.csv >verdicts.txt
-verdicts two.csv | paste -d, - verdicts.txt |
-    awk -F, 'NR > 1 { same += $1 == $2 } END { exit !(same >= 240) }' ||
-    fail "clean on ranks has other verdicts"
-[ "$(wc -l <kept.csv)" -eq $(($(grep -c ",keep," two.csv) + 1)) ] || fail "other rows are kept"
+for file in noisy.csv noisy.csv.gz; do
+    # shellcheck disable=SC2086
+    ranks 2 clean $file $cleaning -o two.csv --write-clean kept.csv >said.txt 2>&1
+    cut -d, -f3 two.csv | paste -d, - one.csv |
+        awk -F, 'NR > 1 { same += $1 == $4 } END { exit !(same >= 240) }' ||
+        fail "clean on ranks has other verdicts for $file"
+    for fields in 1-2 7-; do # row and label; the text of the row
+        cut -d, -f$fields one.csv >expected.txt
+        cut -d, -f$fields two.csv | cmp -s - expected.txt || fail "$file: other labels or texts"
+    done
+    awk -F, 'NR == FNR { keep[NR] = FNR == 1 || $3 == "keep"; next } keep[FNR]' two.csv noisy.csv |
+        cmp -s - kept.csv || fail "$file: other rows are kept"
+    said=$(grep -c "noisy.csv.gz: one rank has read the whole file" said.txt || true)
+    [ "$said" -eq "$([ $file = noisy.csv ] && echo 0 || echo 1)" ] || fail "note about $file"
+done
+
+# Where nothing is computed the files are those of one process, byte for byte.
+awk 'BEGIN { srand(7); for (i = 1; i <= 250; i++) for (k = 1; k <= 10; k++)
+                 printf "%.3f%s", rand(), k < 10 ? "," : "\n" }' >given.csv
+"$bilevel" clean noisy.csv --probabilities given.csv -o p1.csv --write-clean k1.csv --relabel --no-store >/dev/null 2>&1
+for n in 2 3; do
+    ranks $n clean noisy.csv --probabilities given.csv -o p2.csv --write-clean k2.csv --relabel --no-store >/dev/null 2>&1
+    cmp p1.csv p2.csv || fail "other verdicts on $n ranks"
+    cmp k1.csv k2.csv || fail "other labels on $n ranks"
+done
+if ranks 2 clean noisy.csv --probabilities given.csv -o no/such/folder.csv --no-store 2>refused; then
+    fail "no folder for the output"
+fi
+[ "$(grep -c "no/such/folder.csv" refused)" -eq 1 ] || fail "messages about the folder: $(cat refused)"
 if ranks 2 clean noisy.csv --model mlp --no-store 2>refused; then fail "clean with a network"; fi
 grep -q "needs all rows in one process" refused || fail "no reason for the network"
 
@@ -127,6 +153,23 @@ more=$(($(newest checkpoint_iteration) + 40))
 id=$(newest id)
 mkdir copy
 cp runs.db* copy/
+[ "$(ls runs.db.run"$id".*.part[01] | wc -l)" -ge 2 ] || fail "no parts of the ranks"
+if "$bilevel" runs export "$id" --checkpoint one.npz 2>refused; then fail "half a checkpoint"; fi
+grep -q "several ranks have written" refused || fail "no reason for half a checkpoint"
+(
+    # A part that is gone or is another's.
+    export BILEVEL_STORE="$work/copy/runs.db"
+    cd copy
+    for damage in gone other; do
+        for part in runs.db.run"$id".*.part1; do mv "$part" aside; done
+        [ $damage = gone ] || cp runs.db.run"$id".*.part0 "$part"
+        code=0
+        ranks 2 resume "$id" --iters $more -o part.npz 2>refused || code=$?
+        [ $code -eq 2 ] || fail "exit code $code after a part is $damage"
+        [ "$(grep -c "^bilevel resume: .*\.part1: " refused)" -eq 1 ] || fail "no message: $(cat refused)"
+        mv aside "$part"
+    done
+)
 ranks 2 resume "$id" --iters $more --allow-outputs --json >resumed.json || fail "resume on 2 ranks"
 (export BILEVEL_STORE="$work/copy/runs.db" && ranks 3 resume "$id" --iters $more --json -o other.npz) \
     >other.json || fail "resume on 3 ranks"
@@ -134,15 +177,39 @@ same_phi resumed.json other.json
 # shellcheck disable=SC2086
 ranks 2 solve hyperclean $digits $long --iters $more --out whole.npz >whole.txt
 cmp -s whole.npz killed.npz || fail "the resumed run has another end"
+[ "$(ls runs.db.run"$id".*.part* | wc -l)" -eq 2 ] || fail "parts of former checkpoints are left"
+"$bilevel" runs rm "$id" >/dev/null
+ls runs.db.run"$id".* 2>/dev/null && fail "parts of a run that was removed are left"
 
-# Ctrl-C: the result so far.
-# shellcheck disable=SC2086
-OMPI_MCA_odls_base_sigkill_timeout=2 "$run_ranks" 2 "$bilevel" solve hyperclean $digits \
-    --solver soba --threads 1 --iters 100000000 --no-store --trace stopped.jsonl --out stopped.npz \
-    >stopped.txt 2>&1 &
-job=$!
-wait_for "the run does not begin" [ -s stopped.jsonl ]
-kill -TERM "$job"
-wait "$job" || true
-[ -s stopped.npz ] || fail "no result after Ctrl-C: $(cat stopped.txt)"
+# Killed at any time, while checkpoints are written all the time: the last one is whole.
+for pause in 0.02 0.05 0.08; do
+    rm -f runs.db*
+    # shellcheck disable=SC2086
+    "$run_ranks" 2 "$bilevel" solve hyperclean $digits $long --iters 100000000 --checkpoint 0.0001 \
+        >killed.txt 2>&1 &
+    job=$!
+    wait_for "no checkpoint came" has_checkpoint
+    sleep $pause
+    # shellcheck disable=SC2046
+    kill -9 "$job" $(pgrep -P "$job")
+    wait "$job" || true
+    wait_for "a rank did not end" all_ended
+    ranks 2 resume 1 --iters $(($(newest checkpoint_iteration) + 5)) >/dev/null ||
+        fail "the checkpoint of a run that was killed after $pause s"
+done
+
+# Ctrl-C, and what a batch system sends: the result so far, and a report of it.
+for signal in INT TERM; do
+    rm -f stopped.*
+    # shellcheck disable=SC2086
+    OMPI_MCA_odls_base_sigkill_timeout=2 "$run_ranks" 2 "$bilevel" solve hyperclean $digits \
+        --solver soba --threads 1 --iters 100000000 --no-store --trace stopped.jsonl --out stopped.npz \
+        >stopped.txt 2>&1 &
+    job=$!
+    wait_for "the run does not begin" [ -s stopped.jsonl ]
+    kill -$signal "$job"
+    wait "$job" || true
+    [ -s stopped.npz ] || fail "no result after SIG$signal: $(cat stopped.txt)"
+    [ "$(grep -c "stopped: a stop was requested" stopped.txt)" -eq 1 ] || fail "no report after SIG$signal"
+done
 echo "the command works on ranks"

@@ -108,6 +108,24 @@ static void assert_parts_alike(const blv_dataset *one, const blv_dataset *spread
     }
 }
 
+/* The rows as their file has them: of a file that was dealt out, on the rank that read it. */
+static void assert_texts_alike(const blv_dataset *one, const blv_dataset *spread, bool shared) {
+    blv_row_texts *a, *b;
+    size_t na, nb;
+    if (!shared && ranks->rank > 0)
+        return;
+    assert_int_equal(blv_row_texts_open(&a, one, NULL), BLV_OK);
+    assert_int_equal(blv_row_texts_open(&b, spread, NULL), BLV_OK);
+    assert_int_equal(!a, !b);
+    for (size_t i = 0; a && i < blv_dataset_view_of(one)->rows; i++) {
+        const char *left = blv_row_texts_at(a, i, &na), *right = blv_row_texts_at(b, i, &nb);
+        assert_int_equal(na, nb);
+        assert_memory_equal(left, right, na);
+    }
+    blv_row_texts_close(a);
+    blv_row_texts_close(b);
+}
+
 static bool was_shared(const blv_dataset *set) {
     const char *note;
     for (size_t i = 0; (note = blv_dataset_notes(set, i)); i++)
@@ -120,6 +138,7 @@ static void check_file(const char *path, bool shared, blv_read_options options) 
     blv_dataset *one = read_as(path, NULL, options), *spread = read_as(path, ranks, options);
     assert_int_equal(was_shared(spread), shared || ranks->count == 1);
     assert_alike(one, spread, 0.0);
+    assert_texts_alike(one, spread, shared);
     if (blv_dataset_view_of(one)->rows > 20)
         assert_parts_alike(one, spread);
     blv_dataset_release(one);

@@ -123,8 +123,7 @@ struct late_operand {
 };
 struct late_op {
     int16_t rule, result;
-    bool early;       /* before the sums of its launch are there */
-    bool starts_wave; /* it needs what one since the last such operation computes */
+    int wave; /* 0: before the sums of its launch are there; else after what it needs */
     double c;
     late_operand a, b;
 };

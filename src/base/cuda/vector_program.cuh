@@ -1,7 +1,9 @@
 /* A list of vector operations as kernels get it.
  *
  * Small passes over rows wait in the list, too, as tasks: a step of a solver on a batch is then one
- * launch of one block, from the updates of the step before to the scalars that the host waits for. */
+ * program of one block, from the updates of the step before to the scalars of this one. Programs go
+ * to memory of the host that the GPU sees, and one launch carries out several of them, one after the
+ * other: what one has written is still in the cache of its multiprocessor when the next reads it. */
 #pragma once
 
 #include "base/cuda/device.cuh"
@@ -22,7 +24,7 @@ template <int PAIRS> struct program {
 /* What comes after the pairs of a launch whose numbers stay on the GPU. */
 struct late_end {
     late_numbers *numbers; /* NULL: the host gets them */
-    int ops;
+    int ops, waves; /* at least one wave */
     int8_t place[FEW_PAIRS];
     bool is_norm[FEW_PAIRS];
     late_op op[LATE_OPS];
@@ -46,7 +48,15 @@ struct task_memory {
     size_t bytes;
     bool written;
 };
-typedef void (*task_kernel)(block_program);
+/* Programs of one launch: places in a ring. */
+struct program_list {
+    const block_program *ring;
+    unsigned long long first; /* its number */
+    int count;
+    volatile unsigned long long *done; /* of the host: how many programs are, when these are */
+};
+constexpr unsigned RING = 256;
+typedef void (*task_kernel)(program_list);
 /* Two tasks of which neither needs the other are done at once, by half of the block each. */
 void enqueue_task(task_kernel kernel, const void *bytes, size_t size, size_t uses,
                   const task_memory *memory);
@@ -63,13 +73,23 @@ __device__ inline void begin_small_kernel() {
     wait_for_last();
 }
 
-/* A program into shared memory: where parameters of a kernel are, each line is slow to come the
- * first time. */
-__device__ inline void take_program(const block_program &from, block_program &to) {
-    static_assert(sizeof(block_program) % sizeof(uint4) == 0, "it is copied in fours of words");
-    for (unsigned i = threadIdx.x; i < sizeof(block_program) / sizeof(uint4); i += blockDim.x)
-        reinterpret_cast<uint4 *>(&to)[i] = reinterpret_cast<const uint4 *>(&from)[i];
-    __syncthreads();
+/* A thread's sixteen bytes of a program. They come from the host, which takes 3 us, a quarter of a
+ * small step: so they are asked for two programs ahead, without a condition, that nobody waits for
+ * them before they are put down. Behind the last program it is the last one again. */
+static_assert(sizeof(block_program) % sizeof(uint4) == 0 &&
+                  sizeof(block_program) / sizeof(uint4) <= BLOCK,
+              "each thread has a part of it");
+constexpr unsigned PARTS = sizeof(block_program) / sizeof(uint4);
+__device__ inline void read_program(const program_list &list, int number, uint4 &part) {
+    const unsigned long long at = list.first + unsigned(number < list.count ? number : list.count - 1);
+    const auto *from = reinterpret_cast<const uint4 *>(&list.ring[at % RING]);
+    asm volatile("ld.global.v4.u32 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(part.x), "=r"(part.y), "=r"(part.z), "=r"(part.w)
+                 : "l"(from + (threadIdx.x < PARTS ? threadIdx.x : PARTS - 1)));
+}
+__device__ inline void put_program(const uint4 &part, block_program &to) {
+    if (threadIdx.x < PARTS)
+        reinterpret_cast<uint4 *>(&to)[threadIdx.x] = part;
 }
 
 template <class... P, class... A>
@@ -257,45 +277,40 @@ __host__ __device__ inline double late_value(int rule, double c, double a, doubl
     }
 }
 
-/* One wave of operations from `first` on, a lane to each; returns where it ends. */
-__device__ inline int run_late(const late_end &e, int first, bool early, double *value) {
-    const int lane = int(threadIdx.x);
-    int end = first;
-    while (end < e.ops && e.op[end].early == early && (end == first || !e.op[end].starts_wave))
-        end++;
-    if (first + lane < end) {
-        const late_op &op = e.op[first + lane];
-        const double a = op.a.place < 0 ? op.a.value : value[op.a.place],
-                     b = op.b.place < 0 ? op.b.value : value[op.b.place];
-        value[op.result] = late_value(op.rule, op.c, a, b);
-    }
-    __syncwarp();
-    return end;
-}
-
-/* By the first warp of the block that has all sums of the pairs, in the memory of its block. */
+/* By the first warp of the block that has all sums of the pairs, in the memory of its block: an
+ * operation to a lane, wave after wave. Sums come after wave 0. */
 __device__ inline void end_late(const late_end &e, int pairs, const double *sum) {
     __shared__ double value[BLV_LATER_NUMBERS];
     const int lane = int(threadIdx.x);
     if (lane >= 32)
         return;
+    late_op op = {};
+    op.wave = -1;
+    if (lane < e.ops)
+        op = e.op[lane];
     if (lane < BLV_LATER_NUMBERS)
-        value[lane] = __ldcg(&e.numbers->value[lane]);
+        value[lane] = e.numbers->value[lane];
     __syncwarp();
-    int first = run_late(e, 0, true, value);
-    if (lane < pairs) {
-        if (!isfinite(sum[lane]))
-            e.numbers->not_finite = 1;
-        if (e.place[lane] >= 0)
-            value[e.place[lane]] = e.is_norm[lane] ? sqrt(sum[lane]) : sum[lane];
+    for (int wave = 0; wave < e.waves; wave++) {
+        if (wave == op.wave) {
+            const double a = op.a.place < 0 ? op.a.value : value[op.a.place],
+                         b = op.b.place < 0 ? op.b.value : value[op.b.place];
+            value[op.result] = late_value(op.rule, op.c, a, b);
+        }
+        __syncwarp();
+        if (wave == 0 && lane < pairs) {
+            if (!isfinite(sum[lane]))
+                e.numbers->not_finite = 1;
+            if (e.place[lane] >= 0)
+                value[e.place[lane]] = e.is_norm[lane] ? sqrt(sum[lane]) : sum[lane];
+        }
+        __syncwarp();
     }
-    __syncwarp();
-    while (first < e.ops)
-        first = run_late(e, first, false, value);
     if (lane < BLV_LATER_NUMBERS)
         e.numbers->value[lane] = value[lane];
 }
-static_assert(BLV_LATER_NUMBERS <= 32 && BLV_LATER_PAIRS <= 32, "one warp has them all");
+static_assert(BLV_LATER_NUMBERS <= 32 && BLV_LATER_PAIRS <= 32 && LATE_OPS <= 32,
+              "one warp has them all");
 
 /* Operations, tasks, pairs. */
 template <class F> __device__ inline void run_block_program(const block_program &p, F run_task) {
@@ -322,6 +337,32 @@ template <class F> __device__ inline void run_block_program(const block_program 
     __syncthreads();
     if (threadIdx.x == 0)
         reply(p.to, p.number);
+}
+
+/* The programs of a launch. `fetch(program)` asks for the rows of a program's tasks, which do not
+ * depend on what has not ended yet. */
+template <class F, class G>
+__device__ inline void run_programs(const program_list &list, block_program (&program)[2],
+                                    F run_task, G fetch) {
+    let_next_begin();
+    uint4 next;
+    read_program(list, 0, next);
+    put_program(next, program[0]);
+    read_program(list, 1, next);
+    __syncthreads();
+    fetch(program[0]);
+    wait_for_last();
+    for (int i = 0; i < list.count; i++) {
+        __syncthreads(); /* the one before has ended */
+        put_program(next, program[(i + 1) % 2]);
+        read_program(list, i + 2, next);
+        run_block_program(program[i % 2],
+                          [&](auto... number) { run_task(program[i % 2], number...); });
+        if (i + 1 < list.count && threadIdx.x >= 32) /* the first warp may be at the numbers */
+            fetch(program[(i + 1) % 2]);
+    }
+    if (threadIdx.x == 0)
+        *list.done = list.first + unsigned(list.count);
 }
 
 } // namespace gpu

@@ -112,6 +112,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+static void launch_programs();
 static vector_op queue[QUEUE];
 static int queued;
 static double *partials;
@@ -142,6 +143,7 @@ static bool closed;
 
 template <int PAIRS> static void send(size_t count, const vector_pair *pairs, const question &q) {
     program<PAIRS> p;
+    launch_programs();
     const size_t longest = fill_program(p, count, pairs);
     launch_small(run_program<PAIRS>, dim3(std::max(blocks_of(longest), 1u)), dim3(THREADS), 0, p,
                  ending, partials, finished, q.to, q.number);
@@ -156,16 +158,69 @@ static size_t use_count[TASKS];
 static int task_count;
 static task_kernel kernel_of_tasks; /* of those that are queued */
 
+/* ---- Programs ---- */
+
+enum { PROGRAMS = 8 }; /* of one launch */
+static block_program *ring, *ring_there; /* memory of the host that the GPU sees */
+static volatile unsigned long long *done, *done_there;
+static unsigned long long posted, launched; /* programs */
+static task_kernel kernel_of_programs;
+
+static bool make_ring() {
+    void *memory, *there;
+    const size_t bytes = RING * sizeof(block_program) + sizeof *done;
+    if (ring)
+        return true;
+    if (!GPU_CHECK(cudaHostAlloc(&memory, bytes, cudaHostAllocMapped)) ||
+        !GPU_CHECK(cudaHostGetDevicePointer(&there, memory, 0)))
+        return false;
+    memset(memory, 0, bytes);
+    ring = static_cast<block_program *>(memory);
+    ring_there = static_cast<block_program *>(there);
+    done = reinterpret_cast<unsigned long long *>(ring + RING);
+    done_there = reinterpret_cast<unsigned long long *>(ring_there + RING);
+    return true;
+}
+
+static void launch_programs() {
+    if (posted == launched)
+        return;
+    const program_list list = {ring_there, launched, static_cast<int>(posted - launched),
+                               done_there};
+    launched = posted;
+    launch_small(kernel_of_programs, dim3(1), dim3(BLOCK), 0, list);
+}
+
+/* Until the place of the next program is free; false: the GPU failed. */
+static bool wait_for_place() {
+    while (posted - *done >= RING) {
+        launch_programs();
+        const cudaError_t error = cudaStreamQuery(stream);
+        if (error != cudaErrorNotReady && posted - *done >= RING)
+            return check(error != cudaSuccess ? error : cudaErrorUnknown, "a kernel");
+    }
+    return true;
+}
+
 static void send_tasks(size_t count, const vector_pair *pairs, const question &q) {
-    block_program p = {};
+    const int of_program = task_count;
+    task_count = 0;
+    if (posted != launched && kernel_of_programs != kernel_of_tasks)
+        launch_programs();
+    if (!make_ring() || !wait_for_place()) {
+        queued = 0;
+        return;
+    }
+    block_program &p = ring[posted % RING];
     fill_program(p.list, count, pairs);
     p.to = q.to;
     p.number = q.number;
     p.late = ending;
-    for (int i = 0; i < task_count; i++)
+    for (int i = 0; i < of_program; i++)
         p.of[i] = tasks[i];
-    task_count = 0;
-    launch_small(kernel_of_tasks, dim3(1), dim3(BLOCK), 0, p);
+    kernel_of_programs = kernel_of_tasks;
+    if (++posted - launched == PROGRAMS)
+        launch_programs();
 }
 
 static bool are_short(size_t count, const vector_pair *pairs) {
@@ -195,19 +250,25 @@ static void send_ending() {
     else if (make_partials())
         send<FEW_PAIRS>(ending_pairs, ending_pair, question{});
     ending.numbers = nullptr;
-    ending.ops = 0;
+    ending.ops = ending.waves = 0;
     ending_pairs = 0;
     closed = false;
 }
 
-void flush() {
-    std::lock_guard<std::recursive_mutex> hold(lock);
+/* What is queued becomes a program, or a launch. */
+static void close_program() {
     if (ending.numbers)
         send_ending();
     else if (task_count > 0)
         send_tasks(0, nullptr, question{});
     else if (queued > 0)
         send<0>(0, nullptr, question{});
+}
+
+void flush() {
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    close_program();
+    launch_programs();
 }
 
 static bool overlap(const void *a, size_t bytes, const void *b, size_t more) {
@@ -259,7 +320,7 @@ void enqueue(const vector_op &op) {
     std::lock_guard<std::recursive_mutex> hold(lock);
     if (closed || (ending.numbers && op.factor) || queued == QUEUE ||
         (task_count > 0 && op.n > LONGEST_IN_BLOCK))
-        flush();
+        close_program();
     /* before the last task where that makes no difference, so that two tasks come together */
     const bool before_task = queued > 0 && queue[queued - 1].kind == TASK &&
                              queue[queued - 1].starts_wave &&
@@ -280,7 +341,7 @@ void enqueue_task(task_kernel kernel, const void *bytes, size_t size, size_t use
     for (int o = 0; o < queued; o++)
         fits = fits && queue[o].n <= LONGEST_IN_BLOCK;
     if (!fits)
-        flush();
+        close_program();
     vector_op op = {};
     op.kind = TASK;
     op.operation = static_cast<uint8_t>(task_count);
@@ -298,13 +359,14 @@ void reduce(size_t count, const vector_pair *pairs, double *result) {
     {
         std::lock_guard<std::recursive_mutex> hold(lock);
         if (ending.numbers)
-            flush();
+            close_program();
         q = ask();
         if (task_count > 0 && are_short(count, pairs)) {
             send_tasks(count, pairs, q);
+            launch_programs();
         } else if (make_partials()) {
             if (task_count > 0)
-                flush();
+                close_program();
             (count <= FEW_PAIRS ? send<FEW_PAIRS> : send<SCALARS>)(count, pairs, q);
         }
     }
@@ -319,8 +381,9 @@ void reduce_late(late_numbers *numbers, size_t count, const vector_pair *pairs, 
                  const bool *is_norm) {
     std::lock_guard<std::recursive_mutex> hold(lock);
     if (closed || (ending.numbers && ending.numbers != numbers))
-        flush();
+        close_program();
     ending.numbers = numbers;
+    ending.waves = std::max(ending.waves, 1);
     ending_pairs = count;
     closed = true;
     for (size_t i = 0; i < count; i++) {
@@ -333,26 +396,23 @@ void reduce_late(late_numbers *numbers, size_t count, const vector_pair *pairs, 
 void compute_late(late_numbers *numbers, const late_op &op) {
     std::lock_guard<std::recursive_mutex> hold(lock);
     if (ending.numbers && (ending.numbers != numbers || ending.ops == LATE_OPS))
-        flush();
-    ending.numbers = numbers;
-    late_op *next = &ending.op[ending.ops];
-    *next = op;
-    next->early = !closed;
-    next->starts_wave = false;
-    for (int i = ending.ops - 1; i >= 0 && ending.op[i].early == next->early; i--) {
+        close_program();
+    int wave = closed ? 1 : 0;
+    for (int i = 0; i < ending.ops; i++) {
         const late_op &before = ending.op[i];
-        next->starts_wave |= before.result == op.a.place || before.result == op.b.place ||
-                             before.result == op.result || before.a.place == op.result ||
-                             before.b.place == op.result;
-        if (before.starts_wave)
-            break;
+        if (before.result == op.a.place || before.result == op.b.place ||
+            before.result == op.result || before.a.place == op.result || before.b.place == op.result)
+            wave = std::max(wave, before.wave + 1);
     }
-    if (next->early && next->starts_wave) { /* early ones are one wave */
-        flush();
+    if (!closed && wave > 0) { /* those before the sums are one wave */
+        close_program();
         compute_late(numbers, op);
         return;
     }
-    ending.ops++;
+    ending.numbers = numbers;
+    ending.op[ending.ops] = op;
+    ending.op[ending.ops++].wave = wave;
+    ending.waves = std::max(ending.waves, wave + 1);
 }
 
 double late_value_here(int rule, double c, double a, double b) {

@@ -175,7 +175,7 @@ static void write_cleaned(const finding *f, cli_outputs *outputs) {
     blv_error error = BLV_OK;
     if (!cli_rank_writes())
         return;
-    if (strcmp(format, "source") == 0 && !blv_dataset_view_of(f->sets->train)->ranks)
+    if (strcmp(format, "source") == 0)
         train = blv_dataset_retain(f->sets->train);
     else
         error = read_again(f->asked, &train, &why);

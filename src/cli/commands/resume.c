@@ -1,6 +1,7 @@
 /* bilevel resume RUN: resumes a run of the store. */
 #include "bilevel/arithmetic.h"
 #include "cli/commands.h"
+#include "cli/data_files.h"
 #include "cli/json.h"
 #include "cli/solve_task.h"
 #include "cli/store_options.h"
@@ -82,6 +83,8 @@ static int resume_solve(const cli_resume *r, int device) {
     cli_task_resume(&task.options, r);
     for (size_t i = 0; i < r->limits.count; i++)
         cli_settings_add(&task.settings, r->limits.items[i].key, r->limits.items[i].value);
+    if (!task.options.json && !task.options.quiet)
+        task.instance.options.warn = cli_print_warning;
     cli_instance_create(&task.instance);
     compare(run, task.instance.problem);
     cli_store_expect(r->task.opened, blv_store_read(r->task.opened, run->id, "checkpoint",

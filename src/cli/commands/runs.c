@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 typedef struct request {
@@ -265,12 +266,28 @@ static void put_json(FILE *out, const void *run) {
     fputc('\n', out);
 }
 
+/* Of several ranks: its lines name them. */
+static bool has_parts(const void *bytes, size_t size) {
+    blv_npz *file = NULL;
+    char *lines = NULL;
+    const bool has = blv_npz_open_memory(&file, bytes, size, "", NULL) == BLV_OK &&
+                     blv_npz_read_text(file, "checkpoint", &lines, NULL) == BLV_OK &&
+                     strstr(lines, "\nparts/");
+    blv_npz_close(file);
+    free(lines);
+    return has;
+}
+
 static void write_checkpoint(cli_outputs *outputs, const char *path, blv_store *store, int64_t id) {
     void *bytes = NULL;
     size_t size = 0;
     cli_store_expect(store, blv_store_read(store, id, "checkpoint", &bytes, &size));
     if (!bytes)
         cli_die("run %" PRId64 " has no checkpoint", id);
+    if (has_parts(bytes, size))
+        cli_die("run %" PRId64 ": its checkpoint is in the store and in %s.run%" PRId64
+                ".*.part*, which several ranks have written; it cannot be one file",
+                id, blv_store_path(store), id);
     cli_outputs_bytes(outputs, path, bytes, size);
     free(bytes);
 }

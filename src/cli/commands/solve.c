@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/message.h"
 #include "cli/commands.h"
+#include "cli/data_files.h"
 #include "cli/json.h"
 #include "cli/outputs.h"
 #include "cli/rank_start.h"
@@ -338,6 +339,8 @@ static blv_error check(void *of, blv_message *why) {
 
 static int solve(void *of) {
     cli_solve_task *task = of;
+    if (!task->options.json && !task->options.quiet)
+        task->instance.options.warn = cli_print_warning;
     cli_instance_create(&task->instance);
     cli_task_open(&task->options);
     return cli_solve(task);

@@ -1,5 +1,6 @@
 /* The table of a GPU's memory: rows go there once, sweeps take the fastest pass that fits. */
 #include "kernels/cuda/cuda_kernels.cuh"
+#include "bilevel/problem.h"
 #include "kernels/cuda/cuda_elements.cuh"
 #include "kernels/cuda/cuda_split.cuh"
 
@@ -135,12 +136,45 @@ template <class real> static bool rows_open(const blv_rows *host, blv_rows *rows
     return well && !gpu::failure();
 }
 
-/* Lists of the host are copied when they are other than the last one of this thread. */
+/* Whole lists that this thread has copied, which batches after the first need not do. */
+struct copied_list {
+    uint64_t number, used;
+    gpu::buffer there;
+};
+
+static const size_t *list_there(const blv_index_list &list, size_t at) {
+    enum { LISTS = 8 };
+    static thread_local copied_list lists[LISTS];
+    static thread_local uint64_t uses;
+    copied_list *place = lists;
+    for (copied_list &one : lists) {
+        if (one.number == list.number) {
+            place = &one;
+            break;
+        }
+        if (one.used < place->used)
+            place = &one;
+    }
+    const size_t bytes = list.count * sizeof(size_t);
+    auto *memory = static_cast<size_t *>(place->there.of(bytes));
+    if (memory && place->number != list.number) {
+        gpu::upload(memory, list.begin, bytes);
+        place->number = list.number;
+    }
+    place->used = ++uses;
+    return memory ? memory + at : nullptr;
+}
+
+/* Other lists of the host are copied when they are not the last one of this thread. */
 const size_t *index_there(const blv_rows *rows) {
     static thread_local std::vector<size_t> last;
     static thread_local gpu::buffer there;
     if (!rows->index || rows->index_memory != BLV_MEMORY_HOST || rows->count == 0)
         return rows->index;
+    const blv_index_list *list = rows->list;
+    if (list && rows->index >= list->begin &&
+        rows->index + rows->count <= list->begin + list->count)
+        return list_there(*list, static_cast<size_t>(rows->index - list->begin));
     const size_t bytes = rows->count * sizeof(size_t);
     void *memory = there.of(bytes);
     if (memory &&

@@ -174,48 +174,56 @@ template <int PER> union small_room {
     pass_room<PER, HALF> half[2];
 };
 
-template <class real, int PER> struct small_sweeps {
-    const gpu::block_program &p;
-    small_room<PER> &room;
-    /* Rows do not depend on what has not ended yet. */
-    __device__ void fetch_ahead(int number) const {
-        const sweep_task<real> &a =
-            reinterpret_cast<const small_sweep<real> *>(p.of[number].bytes)->a;
-        const size_t line = 128;
-        if (a.index)
-            return;
-        const char *rows = reinterpret_cast<const char *>(a.x + a.first * a.stride);
-        for (size_t i = threadIdx.x * line; i < a.count * a.stride * sizeof(real);
-             i += blockDim.x * line)
-            asm volatile("prefetch.global.L2 [%0];" ::"l"(rows + i));
-        if (a.label && threadIdx.x < 2)
-            asm volatile("prefetch.global.L2 [%0];" ::"l"(a.label + a.first +
-                                                          threadIdx.x * (a.count - 1)));
+template <class real>
+__device__ const small_sweep<real> &sweep_of(const gpu::block_program &p, int number) {
+    return *reinterpret_cast<const small_sweep<real> *>(p.of[number].bytes);
+}
+
+/* Asks for the lines of rows, by threads 32 and on. */
+__device__ void fetch_lines(const void *begin, size_t bytes, size_t of, size_t step) {
+    const char *at = static_cast<const char *>(begin);
+    for (size_t i = of * 128; i < bytes; i += step * 128)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(at + i));
+}
+
+template <class real> __device__ void fetch_rows(const sweep_task<real> &a) {
+    const size_t me = threadIdx.x % (gpu::BLOCK - 32), all = gpu::BLOCK - 32;
+    if (a.index) {
+        for (size_t i = me; i < a.count; i += all) {
+            const size_t row = a.index[i];
+            fetch_lines(a.x + row * a.stride, a.columns * sizeof(real), 0, 1);
+            if (a.label)
+                fetch_lines(a.label + row, 1, 0, 1);
+        }
+        return;
     }
-    __device__ void operator()(int number) const {
-        const auto *s = reinterpret_cast<const small_sweep<real> *>(p.of[number].bytes);
-        one_score_rows<real, PER, ALL_WARPS, true>(s->a, s->f, room.whole, nullptr, nullptr);
-    }
-    __device__ void operator()(int first, int second) const {
-        const int half = int(threadIdx.x) / (32 * HALF);
-        const auto *s = reinterpret_cast<const small_sweep<real> *>(p.of[half ? second : first].bytes);
-        one_score_rows<real, PER, HALF, true>(s->a, s->f, room.half[half], nullptr, nullptr);
-    }
-};
+    fetch_lines(a.x + a.first * a.stride, a.count * a.stride * sizeof(real), me, all);
+    if (a.label)
+        fetch_lines(a.label + a.first, a.count * sizeof *a.label, me, all);
+}
 
 template <class real, int PER>
 __global__ void __launch_bounds__(gpu::BLOCK, 1)
-    small_passes(const __grid_constant__ gpu::block_program p) {
+    small_passes(const __grid_constant__ gpu::program_list list) {
     __shared__ small_room<PER> room;
-    __shared__ gpu::block_program program;
-    const small_sweeps<real, PER> sweeps = {program, room};
-    gpu::let_next_begin();
-    gpu::take_program(p, program);
-    for (int o = 0; o < program.list.ops; o++)
-        if (program.list.op[o].kind == gpu::TASK)
-            sweeps.fetch_ahead(program.list.op[o].operation);
-    gpu::wait_for_last();
-    gpu::run_block_program(program, sweeps);
+    __shared__ gpu::block_program program[2];
+    struct sweeps {
+        small_room<PER> &room;
+        __device__ void operator()(const gpu::block_program &p, int number) const {
+            const small_sweep<real> &s = sweep_of<real>(p, number);
+            one_score_rows<real, PER, ALL_WARPS, true>(s.a, s.f, room.whole, nullptr, nullptr);
+        }
+        __device__ void operator()(const gpu::block_program &p, int first, int second) const {
+            const int half = int(threadIdx.x) / (32 * HALF);
+            const small_sweep<real> &s = sweep_of<real>(p, half ? second : first);
+            one_score_rows<real, PER, HALF, true>(s.a, s.f, room.half[half], nullptr, nullptr);
+        }
+    };
+    gpu::run_programs(list, program, sweeps{room}, [](const gpu::block_program &p) {
+        for (int o = 0; o < p.list.ops; o++)
+            if (p.list.op[o].kind == gpu::TASK)
+                fetch_rows(sweep_of<real>(p, p.list.op[o].operation).a);
+    });
 }
 
 template <class real, int PER>

@@ -29,9 +29,8 @@
 
 enum { WARPS = 8, ROW_WARPS = 4, TILE = 16, MOST_OUTPUTS = 24, MOST_STAGES = 4 };
 constexpr int THREADS = 32 * (WARPS + ROW_WARPS);
-/* Named barriers. At the first, one for each of the row warps, and the second, for even and for odd
- * tiles, the warp of a tile meets all that multiply. Whoever arrives at a barrier synchronizes with
- * whoever waits there (PTX, memory consistency), which orders all that tile t and t + 2 share:
+/* Barriers in shared memory. At `scored`, one for each of the row warps, and `weighed`, for even and
+ * for odd tiles, the warp of a tile meets all that multiply: one side arrives, the other waits.
  *
  *   scores        written in turn t, arrive; the row warp waits, reads, and arrives at the second
  *                 barrier, where the others wait in turn t + 1, before they write again in t + 2
@@ -40,11 +39,9 @@ constexpr int THREADS = 32 * (WARPS + ROW_WARPS);
  *   rows          read for the last time in turn t + 1; the row warp of t + 2 has waited for its
  *                 scores when it fetches others into their place
  *
- * Turns t and t + 4, which have one barrier for their scores, are apart by the second barrier.
- * compute-sanitizer's racecheck reports the first read of scores all the same, even where both sides
- * wait. */
-enum { SCORES_READY = 1, COEFFICIENTS_READY = 5, AMONG_PRODUCTS = 7, AMONG_ROWS = 8 };
-constexpr int MEETING = 32 * (WARPS + 1);
+ * Turns t and t + 4, which have one barrier for their scores, are apart by the second barrier. All
+ * lanes of a warp arrive: where one does for them, behind __syncwarp, racecheck takes the others' reads
+ * and writes for unordered; and it does at named barriers. */
 enum { OF_OUTPUT = 24 }; /* halves between the coefficients of two outputs: no bank twice */
 
 /* What blocks keep in shared memory besides rows. */
@@ -53,7 +50,7 @@ struct tile_memory {
     float unit[2][MOST_OUTPUTS];                       /* what those of an output are multiples of */
     uint32_t largest_weight[MOST_OUTPUTS];
     float weight_unit[MOST_OUTPUTS];
-    uint64_t full[MOST_STAGES];
+    uint64_t full[MOST_STAGES], scored[ROW_WARPS], weighed[2]; /* barriers */
     double loss[ROW_WARPS];
     float scores[2][WARPS][TILE][MOST_OUTPUTS]; /* by tile, warp and row; see score_at */
 };
@@ -85,16 +82,6 @@ __device__ static void split_pair(float x, float y, uint32_t &high, uint32_t &lo
     low = *reinterpret_cast<const uint32_t *>(&l);
 }
 
-/* ---- Waiting ---- */
-
-__device__ static void meet(int barrier, int threads) {
-    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
-}
-
-__device__ static void arrive(int barrier) { /* without waiting */
-    asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(MEETING) : "memory");
-}
-
 /* Registers of these warps from now on: products need more than a twelfth, rows fewer. */
 template <int COUNT> __device__ static void take_registers() {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -105,14 +92,20 @@ template <int COUNT> __device__ static void take_registers() {
 #endif
 }
 
-/* ---- Fetching rows ---- */
+/* ---- Waiting ---- */
 
 __device__ static uint32_t shared_address(const void *p) {
     return static_cast<uint32_t>(__cvta_generic_to_shared(p));
 }
 
-__device__ static void barrier_init(uint64_t *barrier) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)));
+__device__ static void barrier_init(uint64_t *barrier, int arrivals) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
+                 "r"(arrivals));
+}
+
+__device__ static void barrier_arrive(uint64_t *barrier) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
+                 : "memory");
 }
 
 __device__ static void barrier_expect(uint64_t *barrier, uint32_t bytes) {
@@ -132,6 +125,8 @@ __device__ static void barrier_wait(uint64_t *barrier, uint32_t phase) {
                      : "memory");
     } while (!done);
 }
+
+/* ---- Fetching rows ---- */
 
 /* By one warp, a row to a lane; the last row stands for those that a tile lacks. */
 __device__ static void fetch_tile(const sweep_task<float> &a, const split_rows &rows, size_t tile,
@@ -356,7 +351,7 @@ __device__ static double activate(const sweep_task<float> &a, const tensor_shape
             cross = sum_of_row(cross);
     }
     put_coefficients<CLASSES>(shape, m, tile, K, s, t);
-    arrive(COEFFICIENTS_READY + tile);
+    barrier_arrive(&m.weighed[tile]);
     if (!f.there || half != 0)
         return 0.0;
     const float slope = a.row_slope != 0.0 ? float(a.row_slope) * w.slope : 1.0f;
@@ -401,7 +396,7 @@ __device__ static void load_weights(const sweep_task<float> &a, const tensor_sha
         if (t == 0)
             atomicMax(&m.largest_weight[o], largest);
     }
-    meet(AMONG_PRODUCTS, 32 * WARPS);
+    __syncthreads();
     if (threadIdx.x < MOST_OUTPUTS)
         m.weight_unit[threadIdx.x] = scale_for(m.largest_weight[threadIdx.x]).unit;
 #pragma unroll
@@ -432,13 +427,14 @@ struct tile_layout {
 /* The warps that fetch tiles and make coefficients. */
 template <int NS, bool V>
 __device__ static void serve_rows(const sweep_task<float> &a, const tensor_shape &shape,
-                                  const tile_layout &at, double *losses) {
+                                  const tile_layout &at) {
     tile_memory &m = *at.more;
     const int warp = threadIdx.x / 32 - WARPS;
     double loss = 0.0;
+    __syncthreads(); /* with the others: weights have their units */
     for (int turn = warp; turn < at.count; turn += ROW_WARPS) {
         const row_facts facts = facts_of(a, blockIdx.x + turn * size_t(gridDim.x));
-        meet(SCORES_READY + warp, MEETING);
+        barrier_wait(&m.scored[warp], uint32_t(turn / ROW_WARPS % 2));
         if (turn >= 2 && turn - 2 + shape.stages < at.count) {
             /* nobody reads the tile of two turns ago any more */
             const int free = (turn - 2) % shape.stages;
@@ -451,9 +447,6 @@ __device__ static void serve_rows(const sweep_task<float> &a, const tensor_shape
         loss += __shfl_down_sync(0xffffffffu, loss, step);
     if (threadIdx.x % 32 == 0)
         m.loss[warp] = loss;
-    meet(AMONG_ROWS, 32 * ROW_WARPS);
-    if (warp == 0 && threadIdx.x % 32 == 0)
-        losses[blockIdx.x] = ((m.loss[0] + m.loss[1]) + m.loss[2]) + m.loss[3];
 }
 
 /* The warps that multiply. */
@@ -513,12 +506,11 @@ __device__ static void multiply_rows(const sweep_task<float> &a, const tensor_sh
                         &m.scores[turn % 2][warp][row][score_at(row, n * 8 + 2 * t)]) =
                         make_float2(d[0][n][e] + d[1][n][e], d[0][n][e + 1] + d[1][n][e + 1]);
                 }
-            arrive(SCORES_READY + turn % ROW_WARPS);
+            barrier_arrive(&m.scored[turn % ROW_WARPS]);
         }
-        if (turn > 0)
-            meet(COEFFICIENTS_READY + (turn + 1) % 2, MEETING);
         if (turn > 0) { /* sums of the tile before */
             const int before = (turn + 1) % 2;
+            barrier_wait(&m.weighed[before], uint32_t((turn - 1) / 2 % 2));
             uint32_t c[2][NO][2];
             float unit[NO][2];
 #pragma unroll
@@ -588,9 +580,14 @@ __global__ void __launch_bounds__(THREADS, 1)
     const tile_layout at(shape, memory);
     for (size_t i = threadIdx.x; i < offsetof(tile_memory, full) / 4; i += THREADS)
         reinterpret_cast<uint32_t *>(at.more)[i] = 0;
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
         for (int s = 0; s < shape.stages; s++)
-            barrier_init(&at.more->full[s]);
+            barrier_init(&at.more->full[s], 1);
+        for (int w = 0; w < ROW_WARPS; w++)
+            barrier_init(&at.more->scored[w], 32 * WARPS);
+        for (int t = 0; t < 2; t++)
+            barrier_init(&at.more->weighed[t], 32);
+    }
     asm volatile("fence.mbarrier_init.release.cluster; fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();
     if (threadIdx.x / 32 == WARPS) /* rows do not change: they need not wait for kernels before */
@@ -603,8 +600,12 @@ __global__ void __launch_bounds__(THREADS, 1)
         multiply_rows<NS, NO, V, MT>(a, shape, at, partial);
     } else {
         take_registers<72>();
-        serve_rows<NS, V>(a, shape, at, losses);
+        serve_rows<NS, V>(a, shape, at);
     }
+    __syncthreads();
+    const double *loss = at.more->loss;
+    if (threadIdx.x == 0)
+        losses[blockIdx.x] = ((loss[0] + loss[1]) + loss[2]) + loss[3];
 }
 
 /* ---- Which pass ---- */

@@ -3,6 +3,7 @@
  * Every operation is the host's, on the local elements. What differs: reductions of spread vectors
  * are summed over the ranks, in one exchange for all scalars of a call; reading gathers; and rank 0
  * has the word on what depends on a clock or a signal. */
+#include "space/rank_spaces.h"
 #include "base/instructions.h"
 #include "base/rank_exchange.h"
 #include "space/space_private.h"
@@ -21,7 +22,13 @@ static const rank_context *context_of(const blv_space *s) {
     return s->context;
 }
 
-static size_t number_of(const blv_space *s, size_t i) {
+bool blv_space_is_spread(const blv_space *s) {
+    return s->ranks && context_of(s)->spread;
+}
+
+size_t blv_space_element(const blv_space *s, size_t i) {
+    if (!blv_space_is_spread(s))
+        return i;
     const size_t *index = context_of(s)->index;
     return index ? index[i] : (size_t)s->ranks->rank + i * (size_t)s->ranks->count;
 }
@@ -86,7 +93,7 @@ static bool gather(const blv_space *s, double *local, double *host) {
     for (int rank = 0; well && rank < ranks->count; rank++) {
         size_t count = s->local;
         for (size_t i = 0; rank == ranks->rank && i < count; i++) {
-            numbers[i] = number_of(s, i);
+            numbers[i] = blv_space_element(s, i);
             values[i] = local[i];
         }
         well = ranks->broadcast(ranks->context, rank, &count, sizeof count) &&
@@ -122,7 +129,7 @@ static void spread_write(const blv_space *s, void *v, const double *host) {
         return;
     }
     for (size_t i = 0; i < s->local; i++)
-        local[i] = host[number_of(s, i)];
+        local[i] = host[blv_space_element(s, i)];
     blv_host_ops_f64.write(s, v, local);
     free(local);
 }
