@@ -73,22 +73,25 @@ __device__ inline void begin_small_kernel() {
     wait_for_last();
 }
 
-/* A thread's sixteen bytes of a program. They come from the host, which takes 3 us, a quarter of a
- * small step: so they are asked for two programs ahead, without a condition, that nobody waits for
- * them before they are put down. Behind the last program it is the last one again. */
+/* A thread's sixteen bytes of a program. They come from the host, which takes as long as a small
+ * step: so they are asked for two programs ahead. Not through a cache, which may still have what was
+ * in this place of the ring before. */
 static_assert(sizeof(block_program) % sizeof(uint4) == 0 &&
                   sizeof(block_program) / sizeof(uint4) <= BLOCK,
               "each thread has a part of it");
-constexpr unsigned PARTS = sizeof(block_program) / sizeof(uint4);
-__device__ inline void read_program(const program_list &list, int number, uint4 &part) {
-    const unsigned long long at = list.first + unsigned(number < list.count ? number : list.count - 1);
-    const auto *from = reinterpret_cast<const uint4 *>(&list.ring[at % RING]);
-    asm volatile("ld.global.v4.u32 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(part.x), "=r"(part.y), "=r"(part.z), "=r"(part.w)
-                 : "l"(from + (threadIdx.x < PARTS ? threadIdx.x : PARTS - 1)));
+__device__ inline uint4 read_program(const program_list &list, int number) {
+    uint4 part = {};
+    if (number < list.count && threadIdx.x < sizeof(block_program) / sizeof(uint4)) {
+        const auto *from =
+            reinterpret_cast<const uint4 *>(&list.ring[(list.first + unsigned(number)) % RING]);
+        asm volatile("ld.volatile.global.v4.u32 {%0,%1,%2,%3}, [%4];"
+                     : "=r"(part.x), "=r"(part.y), "=r"(part.z), "=r"(part.w)
+                     : "l"(from + threadIdx.x));
+    }
+    return part;
 }
 __device__ inline void put_program(const uint4 &part, block_program &to) {
-    if (threadIdx.x < PARTS)
+    if (threadIdx.x < sizeof(block_program) / sizeof(uint4))
         reinterpret_cast<uint4 *>(&to)[threadIdx.x] = part;
 }
 
@@ -345,17 +348,15 @@ template <class F, class G>
 __device__ inline void run_programs(const program_list &list, block_program (&program)[2],
                                     F run_task, G fetch) {
     let_next_begin();
-    uint4 next;
-    read_program(list, 0, next);
-    put_program(next, program[0]);
-    read_program(list, 1, next);
+    put_program(read_program(list, 0), program[0]);
+    uint4 next = read_program(list, 1);
     __syncthreads();
     fetch(program[0]);
     wait_for_last();
     for (int i = 0; i < list.count; i++) {
         __syncthreads(); /* the one before has ended */
         put_program(next, program[(i + 1) % 2]);
-        read_program(list, i + 2, next);
+        next = read_program(list, i + 2);
         run_block_program(program[i % 2],
                           [&](auto... number) { run_task(program[i % 2], number...); });
         if (i + 1 < list.count && threadIdx.x >= 32) /* the first warp may be at the numbers */
