@@ -145,15 +145,15 @@ refused "expected 400 rows of 10" clean noisy.csv --probabilities few.csv
 run 0 clean noisy.csv --model linear --val val.csv --progress=lines
 err_has "ridge 1e-01"
 err_has "noise"
-"$helpers/on_terminal" screen "$bilevel" clean noisy.csv --val val.csv >out 2>err ||
+"$helpers/on_terminal" screen "$bilevel" clean noisy.csv --model linear --val val.csv >out 2>err ||
     fail "on a terminal: not exit code 0"
 tr '\r' '\n' <screen >lines
 grep -qF "weight of trusted rows" lines || fail "the progress line does not say what is done"
-"$helpers/on_terminal" screen "$bilevel" clean noisy.csv --val val.csv --quiet >out 2>err
+"$helpers/on_terminal" screen "$bilevel" clean noisy.csv --model linear --val val.csv --quiet >out 2>err
 [ ! -s screen ] || fail "--quiet: something is shown on the terminal"
 
 # ---- Ctrl-C while it works: nothing is written
-signal_at ridge int clean noisy.csv --val val.csv --solver s-tfbo --iters 1e12 --progress lines -o never.csv
+signal_at ridge int clean noisy.csv --model linear --val val.csv --solver s-tfbo --iters 1e12 --progress lines -o never.csv
 code=$?
 case_name="clean and SIGINT"
 [ $code -eq 1 ] || fail "exit code $code, expected 1"

@@ -123,16 +123,16 @@ grep -qF "<h3>Certificate</h3>" page.html || fail "page: no certificate"
 # rows that are no images, by the names of the columns or by the option
 sed '1s/x3/height/' noisy.csv >named.csv
 sed '1s/x3/height/' val.csv >named_val.csv
-run 0 clean named.csv --val named_val.csv --folds 2 --ridge 0.001 --quiet
+run 0 clean named.csv --model linear --val named_val.csv --folds 2 --ridge 0.001 --quiet
 run 0 report 2 --no-plots -o page.html
 grep -q 'src="data:image/png;base64,' page.html && fail "page: images of rows that are none"
 grep -qF "Speaks against it" page.html ||
     fail "page: nothing about the features of suspects"
-run 0 clean noisy.csv --val val.csv --folds 2 --ridge 0.001 --image none --quiet
+run 0 clean noisy.csv --model linear --val val.csv --folds 2 --ridge 0.001 --image none --quiet
 attached 3 >found
 : >expected
 same found expected
-run 0 clean named.csv --val named_val.csv --folds 2 --ridge 0.001 --image 16x4 --quiet
+run 0 clean named.csv --model linear --val named_val.csv --folds 2 --ridge 0.001 --image 16x4 --quiet
 attached 4 >found
 echo suspects.html >expected
 same found expected
@@ -161,7 +161,7 @@ same found expected
 [ "$(field 5 rows)" -eq "$(($("$json_get" tuned iterations) + 1))" ] || fail "rows of tune"
 run 0 tune train.csv --val val.csv --penalty one --json
 json null certificate
-for command in "clean noisy.csv --ridge 0.001 --folds 2" "tune train.csv"; do
+for command in "clean noisy.csv --model linear --ridge 0.001 --folds 2" "tune train.csv"; do
     # shellcheck disable=SC2086
     run 0 $command --val val.csv --no-certificate --no-store --json
     json null certificate
@@ -192,9 +192,9 @@ run 0 runs list --kind clean --json
 json 1 '#'
 
 # ---- which store
-run 0 clean noisy.csv --val val.csv --folds 2 --ridge 0.001 --no-store --json
+run 0 clean noisy.csv --model linear --val val.csv --folds 2 --ridge 0.001 --no-store --json
 json null run
-run 0 clean noisy.csv --val val.csv --folds 2 --ridge 0.001 --store other.db --json
+run 0 clean noisy.csv --model linear --val val.csv --folds 2 --ridge 0.001 --store other.db --json
 json 1 run
 [ "$(newest)" -eq 6 ] || fail "$case_name: in the usual store"
 refused "one of the two" clean noisy.csv --val val.csv --store other.db --no-store
@@ -263,10 +263,11 @@ straight() {
 has_progress=0
 set -- clean noisy.csv --val val.csv --solver s-tfbo --folds 3 --iters 300 --every 100 \
     -o rows.csv --write-clean clean.csv
-straight "rows.csv clean.csv" "$@"
-for i in 1 2 3; do
-    killed "rows.csv clean.csv" "$@"
+for models in auto linear; do
+    straight "rows.csv clean.csv" "$@" --model $models
+    killed "rows.csv clean.csv" "$@" --model $models
 done
+killed "rows.csv clean.csv" "$@" --model linear
 set -- tune train.csv --val val.csv --solver s-tfbo --iters 1500 --every 100 \
     -o model.npz --penalties penalties.csv
 straight "model.npz penalties.csv" "$@"
@@ -276,7 +277,7 @@ done
 [ $has_progress -ge 1 ] || echo "no run was killed after it had kept something"
 
 # ---- stopped by a signal: interrupted, and on from there; also from another folder
-signal_at ridge term clean noisy.csv --val val.csv --solver s-tfbo --folds 3 --iters 300 --every 100 \
+signal_at ridge term clean noisy.csv --model linear --val val.csv --solver s-tfbo --folds 3 --iters 300 --every 100 \
     -o rows.csv --write-clean clean.csv --checkpoint 0.001 --progress lines
 id=$(newest)
 is interrupted "$id" status
@@ -321,7 +322,7 @@ case_name="full disk"
 rm -f rows.csv clean.csv
 (
     ulimit -f 110 # blocks of 512 bytes: room for the files, not for all that the store is to keep
-    "$bilevel" clean noisy.csv --val val.csv --solver s-tfbo --folds 3 --iters 300 --every 100 \
+    "$bilevel" clean noisy.csv --model linear --val val.csv --solver s-tfbo --folds 3 --iters 300 --every 100 \
         -o rows.csv --checkpoint 0.001 --store small.db --quiet
 ) >out 2>err
 code=$?
