@@ -55,7 +55,8 @@ blv_error blv_neumann_open(blv_run *run, blv_neumann *neumann, blv_neumann_form 
 /* In `prepare`, after blv_steps_prepare: automatic eta is 1/L; automatic Q the smallest with
  * (1 - mu eta)^Q <= 0.05, at most 300, and at least 10 (5 for the random form), since mu and L
  * may come to be further apart. With the random form on whole sums an automatic x-step is divided
- * by the root of Q: it does not fall later, as steps on batches do, and the noise of p stays. */
+ * by the root of Q: without that bsa, ttsa and sustain stay at the noise of p there, while on
+ * batches it costs more than it gains (tests/test_neumann_defaults.c, bench/bench_noise.c). */
 void blv_neumann_prepare(blv_run *run, blv_neumann *neumann, const blv_samplers *batches);
 /* hg[i] = the estimate at point i, all on the same batches. Automatic eta and Q follow the
  * constants where those were estimated again. Where L is seen to be larger than it was estimated,
