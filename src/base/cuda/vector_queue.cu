@@ -36,7 +36,7 @@ __device__ static void sum_long(const vector_pair &p, double *of_warp) {
 __device__ static void hand_over(int pairs, const double *sums, const late_end &late, answer *to,
                                  unsigned long long number) {
     if (late.numbers) {
-        end_late(late, pairs, sums);
+        end_late(late, pairs, sums, late_number(late));
         return;
     }
     for (int k = static_cast<int>(threadIdx.x); k < pairs; k += THREADS)
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(THREADS)
         if (blockIdx.x < blocks)
             for (size_t i = blockIdx.x * THREADS + threadIdx.x; i < op.n;
                  i += static_cast<size_t>(blocks) * THREADS)
-                put(op.out, op.single, i, element(op, i));
+                update(op, i);
     }
     if constexpr (PAIRS > 0) {
         __shared__ double of_warp[PAIRS][THREADS / 32]; /* of long pairs */
@@ -118,15 +118,33 @@ static int queued;
 static double *partials;
 static unsigned *finished;
 
+/* How many operations the wave that begins with this one has, and how many teams of warps take them:
+ * not so many that each has to come back often. */
+static void size_wave(vector_op *op, int left) {
+    int count = 1, shift = 0;
+    size_t longest = op->n;
+    for (; count < left && !op[count].starts_wave; count++)
+        longest = std::max(longest, op[count].n);
+    while (shift < 3 && (1 << shift) < count && longest << (shift + 1) <= 2 * BLOCK)
+        shift++;
+    op->in_wave = static_cast<uint8_t>(count);
+    op->teams_log2 = static_cast<uint8_t>(shift);
+}
+
 template <int PAIRS>
 static size_t fill_program(program<PAIRS> &p, size_t count, const vector_pair *pairs) {
     size_t longest = 0;
     p.ops = queued;
     p.pairs = static_cast<int>(count);
+    p.needs_numbers = false;
     for (int o = 0; o < queued; o++) {
         p.op[o] = queue[o];
         longest = std::max(longest, queue[o].n);
     }
+    for (int o = 0; o < queued; o += p.op[o].in_wave)
+        size_wave(p.op + o, queued - o);
+    for (int o = 0; queued > 0 && o < p.op[0].in_wave; o++)
+        p.needs_numbers |= p.op[o].factor != nullptr;
     for (size_t k = 0; k < count; k++) {
         p.pair[k] = pairs[k];
         longest = std::max(longest, pairs[k].n);
@@ -160,7 +178,6 @@ static task_kernel kernel_of_tasks; /* of those that are queued */
 
 /* ---- Programs ---- */
 
-enum { PROGRAMS = 8 }; /* of one launch */
 static block_program *ring, *ring_there; /* memory of the host that the GPU sees */
 static volatile unsigned long long *done, *done_there;
 static unsigned long long posted, launched; /* programs */
@@ -183,12 +200,19 @@ static bool make_ring() {
 }
 
 static void launch_programs() {
+    constexpr int SHARED = PROGRAMS * sizeof(block_program);
+    static task_kernel has_room; /* for programs, the last kernel that was asked */
     if (posted == launched)
         return;
     const program_list list = {ring_there, launched, static_cast<int>(posted - launched),
                                done_there};
     launched = posted;
-    launch_small(kernel_of_programs, dim3(1), dim3(BLOCK), 0, list);
+    if (has_room != kernel_of_programs &&
+        !GPU_CHECK(cudaFuncSetAttribute(kernel_of_programs,
+                                        cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED)))
+        return;
+    has_room = kernel_of_programs;
+    launch_small(kernel_of_programs, dim3(1), dim3(BLOCK), SHARED, list);
 }
 
 /* Until the place of the next program is free; false: the GPU failed. */
@@ -300,15 +324,18 @@ static bool meets_task(const vector_op &op, int number) {
     return false;
 }
 
-/* Whether an operation meets what one of its wave writes. */
+static bool reads(const vector_op &op, const void *memory) {
+    for (int t = 0; t < op.count || (t < 2 && op.kind == APPLY); t++)
+        if (op.in[t] == memory)
+            return true;
+    return false;
+}
+
+/* Whether one of an operation and one of its wave writes what the other uses. */
 static bool meets_wave(const vector_op &op) {
     for (int o = queued - 1; o >= 0; o--) {
-        if (queue[o].kind == TASK)
-            return true;
-        for (int t = 0; t < op.count || (t < 2 && op.kind == APPLY); t++)
-            if (op.in[t] == queue[o].out)
-                return true;
-        if (op.out == queue[o].out)
+        if (queue[o].kind == TASK || op.out == queue[o].out || reads(op, queue[o].out) ||
+            reads(queue[o], op.out))
             return true;
         if (queue[o].starts_wave)
             break;
