@@ -1,12 +1,14 @@
 /* A list of vector operations as kernels get it.
  *
  * Small passes over rows wait in the list, too, as tasks: a step of a solver on a batch is then one
- * program of one block, from the updates of the step before to the scalars of this one. Programs go
- * to memory of the host that the GPU sees, and one launch carries out several of them, one after the
- * other: what one has written is still in the cache of its multiprocessor when the next reads it. */
+ * program of one block, from the updates of the step before to the scalars of this one. One launch
+ * carries out several of them, one after the other: they are its parameters, and what one has written
+ * is still in the cache of its multiprocessor when the next reads it. */
 #pragma once
 
 #include "base/cuda/device.cuh"
+
+#include <type_traits>
 
 namespace gpu {
 
@@ -49,16 +51,18 @@ struct task_memory {
     size_t bytes;
     bool written;
 };
-/* Programs of one launch: places in a ring. */
-struct program_list {
-    const block_program *ring;
-    unsigned long long first; /* its number */
+/* Programs of one launch; as many as its parameters can hold. */
+constexpr int PROGRAMS = 7;
+template <int N> struct program_list {
     int count;
-    volatile unsigned long long *done; /* of the host: how many programs are, when these are */
+    block_program of[N];
 };
-constexpr int PROGRAMS = 8; /* of one launch */
-constexpr unsigned RING = 256;
-typedef void (*task_kernel)(program_list);
+static_assert(sizeof(program_list<PROGRAMS>) <= 32764, "parameters of a launch");
+/* The same kernel for one program, and for several. */
+struct task_kernel {
+    void (*one)(program_list<1>);
+    void (*several)(program_list<PROGRAMS>);
+};
 /* Two tasks of which neither needs the other are done at once, by half of the block each. */
 void enqueue_task(task_kernel kernel, const void *bytes, size_t size, size_t uses,
                   const task_memory *memory);
@@ -75,33 +79,9 @@ __device__ inline void begin_small_kernel() {
     wait_for_last();
 }
 
-/* Programs come from the host, which takes as long as a small step: so all of a launch are asked for
- * at once, while the launch before is at work, and each thread has sixteen bytes of each. Not through
- * a cache, which may still have what was in this place of the ring before. */
-static_assert(sizeof(block_program) % sizeof(uint4) == 0 &&
-                  sizeof(block_program) / sizeof(uint4) <= BLOCK,
-              "each thread has a part of it");
-__device__ inline void read_programs(const program_list &list, block_program *to) {
-    if (threadIdx.x >= sizeof(block_program) / sizeof(uint4))
-        return;
-    uint4 part[PROGRAMS];
-#pragma unroll
-    for (int i = 0; i < PROGRAMS; i++)
-        if (i < list.count) {
-            const auto *from =
-                reinterpret_cast<const uint4 *>(&list.ring[(list.first + unsigned(i)) % RING]);
-            asm volatile("ld.volatile.global.v4.u32 {%0,%1,%2,%3}, [%4];"
-                         : "=r"(part[i].x), "=r"(part[i].y), "=r"(part[i].z), "=r"(part[i].w)
-                         : "l"(from + threadIdx.x));
-        }
-#pragma unroll
-    for (int i = 0; i < PROGRAMS; i++)
-        if (i < list.count)
-            reinterpret_cast<uint4 *>(to + i)[threadIdx.x] = part[i];
-}
-
-template <class... P, class... A>
-void launch_small(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, A... arguments) {
+template <class... P>
+void launch_small(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
+                  const std::type_identity_t<P> &...arguments) {
     cudaLaunchAttribute early = {};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
@@ -112,7 +92,8 @@ void launch_small(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, A.
     how.stream = stream;
     how.attrs = &early;
     how.numAttrs = 1;
-    check(cudaLaunchKernelEx(&how, kernel, static_cast<P>(arguments)...), "a launch");
+    void *list[] = {const_cast<void *>(static_cast<const void *>(&arguments))...};
+    check(cudaLaunchKernelExC(&how, reinterpret_cast<const void *>(kernel), list), "a launch");
 }
 
 /* The same after the queued operations. */
@@ -336,11 +317,13 @@ template <class F> __device__ inline void run_block_program(const block_program 
 
 /* The programs of a launch. `fetch(program)` asks for the rows of a program's tasks, which do not
  * depend on what has not ended yet. */
-template <class F, class G>
-__device__ inline void run_programs(const program_list &list, F run_task, G fetch) {
-    extern __shared__ block_program programs[]; /* PROGRAMS of them */
+template <int N, class F, class G>
+__device__ inline void run_programs(const program_list<N> &list, F run_task, G fetch) {
+    extern __shared__ block_program programs[]; /* N of them */
     let_next_begin();
-    read_programs(list, programs);
+    const auto *from = reinterpret_cast<const uint2 *>(list.of);
+    for (unsigned i = threadIdx.x; i < unsigned(list.count) * sizeof *list.of / sizeof *from; i += BLOCK)
+        reinterpret_cast<uint2 *>(programs)[i] = from[i];
     __syncthreads();
     for (int i = 0; i < list.count; i++)
         fetch(programs[i]);
@@ -351,8 +334,6 @@ __device__ inline void run_programs(const program_list &list, F run_task, G fetc
             __syncthreads();
         run_block_program(p, [&](auto... number) { run_task(p, number...); });
     }
-    if (threadIdx.x == 0)
-        *list.done = list.first + unsigned(list.count);
 }
 
 } // namespace gpu

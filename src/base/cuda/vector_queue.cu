@@ -178,64 +178,34 @@ static task_kernel kernel_of_tasks; /* of those that are queued */
 
 /* ---- Programs ---- */
 
-static block_program *ring, *ring_there; /* memory of the host that the GPU sees */
-static volatile unsigned long long *done, *done_there;
-static unsigned long long posted, launched; /* programs */
+static program_list<PROGRAMS> waiting; /* to be launched */
 static task_kernel kernel_of_programs;
 
-static bool make_ring() {
-    void *memory, *there;
-    const size_t bytes = RING * sizeof(block_program) + sizeof *done;
-    if (ring)
-        return true;
-    if (!GPU_CHECK(cudaHostAlloc(&memory, bytes, cudaHostAllocMapped)) ||
-        !GPU_CHECK(cudaHostGetDevicePointer(&there, memory, 0)))
-        return false;
-    memset(memory, 0, bytes);
-    ring = static_cast<block_program *>(memory);
-    ring_there = static_cast<block_program *>(there);
-    done = reinterpret_cast<unsigned long long *>(ring + RING);
-    done_there = reinterpret_cast<unsigned long long *>(ring_there + RING);
-    return true;
+template <int N> static void launch_list(void (*kernel)(program_list<N>), const program_list<N> &list) {
+    constexpr int SHARED = N * sizeof(block_program);
+    static void (*has_room)(program_list<N>); /* for programs, the last kernel that was asked */
+    if (has_room != kernel &&
+        !GPU_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED)))
+        return;
+    has_room = kernel;
+    launch_small(kernel, dim3(1), dim3(BLOCK), SHARED, list);
 }
 
 static void launch_programs() {
-    constexpr int SHARED = PROGRAMS * sizeof(block_program);
-    static task_kernel has_room; /* for programs, the last kernel that was asked */
-    if (posted == launched)
-        return;
-    const program_list list = {ring_there, launched, static_cast<int>(posted - launched),
-                               done_there};
-    launched = posted;
-    if (has_room != kernel_of_programs &&
-        !GPU_CHECK(cudaFuncSetAttribute(kernel_of_programs,
-                                        cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED)))
-        return;
-    has_room = kernel_of_programs;
-    launch_small(kernel_of_programs, dim3(1), dim3(BLOCK), SHARED, list);
-}
-
-/* Until the place of the next program is free; false: the GPU failed. */
-static bool wait_for_place() {
-    while (posted - *done >= RING) {
-        launch_programs();
-        const cudaError_t error = cudaStreamQuery(stream);
-        if (error != cudaErrorNotReady && posted - *done >= RING)
-            return check(error != cudaSuccess ? error : cudaErrorUnknown, "a kernel");
-    }
-    return true;
+    const int count = waiting.count;
+    if (count == 1)
+        launch_list(kernel_of_programs.one, program_list<1>{1, {waiting.of[0]}});
+    else if (count > 1)
+        launch_list(kernel_of_programs.several, waiting);
+    waiting.count = 0;
 }
 
 static void send_tasks(size_t count, const vector_pair *pairs, const question &q) {
     const int of_program = task_count;
     task_count = 0;
-    if (posted != launched && kernel_of_programs != kernel_of_tasks)
+    if (kernel_of_programs.one != kernel_of_tasks.one)
         launch_programs();
-    if (!make_ring() || !wait_for_place()) {
-        queued = 0;
-        return;
-    }
-    block_program &p = ring[posted % RING];
+    block_program &p = waiting.of[waiting.count];
     fill_program(p.list, count, pairs);
     p.to = q.to;
     p.number = q.number;
@@ -243,7 +213,7 @@ static void send_tasks(size_t count, const vector_pair *pairs, const question &q
     for (int i = 0; i < of_program; i++)
         p.of[i] = tasks[i];
     kernel_of_programs = kernel_of_tasks;
-    if (++posted - launched == PROGRAMS)
+    if (++waiting.count == PROGRAMS)
         launch_programs();
 }
 
@@ -364,7 +334,7 @@ void enqueue_task(task_kernel kernel, const void *bytes, size_t size, size_t use
                   const task_memory *memory) {
     std::lock_guard<std::recursive_mutex> hold(lock);
     bool fits =
-        !closed && queued < QUEUE && task_count < TASKS && (task_count == 0 || kernel_of_tasks == kernel);
+        !closed && queued < QUEUE && task_count < TASKS && (task_count == 0 || kernel_of_tasks.one == kernel.one);
     for (int o = 0; o < queued; o++)
         fits = fits && queue[o].n <= LONGEST_IN_BLOCK;
     if (!fits)

@@ -239,9 +239,9 @@ template <class real> __device__ void fetch_rows(const sweep_task<real> &a) {
         fetch_lines(a.label + a.first, a.count * sizeof *a.label, me, all);
 }
 
-template <class real, int PER>
+template <class real, int PER, int N>
 __global__ void __launch_bounds__(gpu::BLOCK, 1)
-    small_passes(const __grid_constant__ gpu::program_list list) {
+    small_passes(const __grid_constant__ gpu::program_list<N> list) {
     __shared__ small_room<PER> room;
     struct sweeps {
         small_room<PER> &room;
@@ -297,7 +297,7 @@ static void run_pass(const sweep_task<real> &a, const blv_sweep *sweep, blv_swee
         {a.row_cross, rows, true},
         {a.row_probability, rows, true},
         {a.row_class, a.rows * sizeof(int32_t), true}};
-    gpu::enqueue_task(small_passes<real, PER>, &small, sizeof small, sizeof uses / sizeof *uses,
+    gpu::enqueue_task({small_passes<real, PER, 1>, small_passes<real, PER, gpu::PROGRAMS>}, &small, sizeof small, sizeof uses / sizeof *uses,
                       uses);
     if (!sweep->loss)
         return;
