@@ -484,7 +484,8 @@ static void test_certificate(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest few[] = {cmocka_unit_test(test_ahead), cmocka_unit_test(test_goes_back)};
+    const struct CMUnitTest few[] = {cmocka_unit_test(test_ahead),
+                                     cmocka_unit_test(test_goes_back)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_oracles),     cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_ahead),       cmocka_unit_test(test_goes_back),

@@ -204,12 +204,7 @@ template <class real> struct small_sweep {
     finish_task<real> f;
 };
 
-constexpr int ALL_WARPS = gpu::BLOCK / 32, HALF = ALL_WARPS / 2;
-
-template <int PER> union small_room {
-    pass_room<PER, ALL_WARPS> whole;
-    pass_room<PER, HALF> half[2];
-};
+constexpr int HALF = gpu::BLOCK / 32 / 2; /* warps */
 
 template <class real>
 __device__ const small_sweep<real> &sweep_of(const gpu::block_program &p, int number) {
@@ -242,17 +237,17 @@ template <class real> __device__ void fetch_rows(const sweep_task<real> &a) {
 template <class real, int PER, int N>
 __global__ void __launch_bounds__(gpu::BLOCK, 1)
     small_passes(const __grid_constant__ gpu::program_list<N> list) {
-    __shared__ small_room<PER> room;
+    __shared__ pass_room<PER, HALF> room[2];
+    /* A task has half of the block, with or without another one beside it: whether two come together
+     * must not change how its sums are added up. */
     struct sweeps {
-        small_room<PER> &room;
-        __device__ void operator()(const gpu::block_program &p, int number) const {
+        pass_room<PER, HALF> (&room)[2];
+        __device__ void operator()(const gpu::block_program &p, int first, int second = -1) const {
+            const int half = int(threadIdx.x) / (32 * HALF), number = half ? second : first;
+            if (number < 0)
+                return;
             const small_sweep<real> &s = sweep_of<real>(p, number);
-            one_score_rows<real, PER, ALL_WARPS, true>(s.a, s.f, room.whole, nullptr, nullptr);
-        }
-        __device__ void operator()(const gpu::block_program &p, int first, int second) const {
-            const int half = int(threadIdx.x) / (32 * HALF);
-            const small_sweep<real> &s = sweep_of<real>(p, half ? second : first);
-            one_score_rows<real, PER, HALF, true>(s.a, s.f, room.half[half], nullptr, nullptr);
+            one_score_rows<real, PER, HALF, true>(s.a, s.f, room[half], nullptr, nullptr);
         }
     };
     gpu::run_programs(list, sweeps{room}, [](const gpu::block_program &p) {
