@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum { MOST_COMPARED = 2000 };
-static const double most_deviations = 5.0;     /* of a column from its mean */
-static const double as_ranks = 0.8;            /* correlation with them of a column that stays */
+static const double most_deviations = 5.0; /* of a column from its mean */
+static const double as_ranks = 0.8;        /* correlation with them of a column that stays */
 
 /* ---- Dense rows ---- */
 
@@ -237,8 +237,15 @@ blv_error blv_clean_take_rows(blv_cleaning *c) {
     c->sets.train = c->sets.val = c->sets.test = NULL;
     const blv_dataset *const from[] = {given->train, given->val, given->test};
     blv_dataset **const to[] = {&c->sets.train, &c->sets.val, &c->sets.test};
-    return blv_dataset_view_of(given->train)->dense ? take_dense(c, from, to)
-                                                    : drop_rare_columns(c, from, to);
+    BLV_CHECK(blv_dataset_view_of(given->train)->dense ? take_dense(c, from, to)
+                                                       : drop_rare_columns(c, from, to));
+    for (size_t i = 0; c->wide && i < 3; i++)
+        if (from[i]) {
+            blv_dataset_view as = *blv_dataset_view_of(*to[i]);
+            as.precision = BLV_F64;
+            BLV_CHECK(blv_dataset_align_to(*to[i], NULL, &as, NULL, c->why));
+        }
+    return BLV_OK;
 }
 
 void blv_clean_release_rows(blv_cleaning *c) {
