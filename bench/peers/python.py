@@ -1,9 +1,12 @@
 """What the Python package costs, and what it is beside other ways to solve a PyTorch problem.
 
-    python.py [--only overhead,loop,penalties,network,noisy,labels] [--seconds N] [--markdown FILE]
+    python.py [--only overhead,loop,start,penalties,network,noisy,labels] [--seconds N] [--seeds N,...]
+              [--markdown FILE]
 
 overhead  A NumPy problem whose functions do nothing: time of an iteration beyond the functions.
 loop      SOBA on a PyTorch problem, beside the same steps as a hand-written loop: time of an iteration.
+start     Oracle calls of `auto` on networks of several widths and random starts (--seeds): those of its
+          first step, and those of the whole run with the Phi at which it ends.
 penalties, network, noisy
           Penalties of a 20-class softmax regression, one for each feature; weight decay of each
           layer of a network 64-8-10 for handwritten digits; the same with 20% of the training labels
@@ -186,6 +189,23 @@ def one_loop(name, f, g, x0, y0):
     print(f"PyTorch, SOBA, {name}: {whole / count * 1e6:.0f} us an iteration, "
           f"by hand {hand / count * 1e6:.0f} us: {text}", flush=True)
     return [f"PyTorch, SOBA beside the same loop by hand, {name}", text]
+
+
+# ---- Random starts of networks, where g curves down ----
+
+
+def start(seeds):
+    rows = []
+    for wide in (4, 8, 16, 32):
+        for seed in seeds:
+            f, g, x0, y0 = network_problem(wide=wide, seed=seed)
+            problem = bilevel.Problem(f, g, x0, y0, threads=1)
+            first = bilevel.solve(problem, iters=1, trace=False, certificate=False).counts.total
+            whole = bilevel.solve(problem, budget=5000, trace=False)
+            text = f"first step {first} calls, whole run {whole.counts.total}, Phi {whole.phi:.5f}, {whole.outcome}"
+            print(f"network 64-{wide}-10, seed {seed}: {text}", flush=True)
+            rows.append([f"`auto`, network 64-{wide}-10, seed {seed}", text])
+    return rows
 
 
 # ---- Others ----
@@ -454,6 +474,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="overhead,loop,penalties,network")
     parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--seeds", default="0,1,2,3")
     parser.add_argument("--sets")
     parser.add_argument("--markdown")
     options = parser.parse_args()
@@ -461,6 +482,7 @@ def main():
     parts = {
         "overhead": overhead,
         "loop": loop,
+        "start": lambda: start([int(seed) for seed in options.seeds.split(",")]),
         "penalties": lambda: peers("20-class penalties", softmax_problem(), options.seconds),
         "network": lambda: peers("decay of a network", network_problem(), options.seconds),
         "noisy": lambda: peers("the same, wrong labels", network_problem(0.2), options.seconds),
