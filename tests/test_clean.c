@@ -267,6 +267,42 @@ static void test_failed(void **state) {
     blv_task_sets_destroy(sets);
 }
 
+/* The rows of a set in single precision, as sets of a task. */
+static blv_task_sets *in_f32(const blv_dataset *set) {
+    blv_dataset_view view = *blv_dataset_view_of(set);
+    const double *from = view.dense;
+    float *numbers = calloc(view.rows * view.stride, sizeof *numbers);
+    for (size_t i = 0; i < view.rows * view.stride; i++)
+        numbers[i] = (float)from[i];
+    view.dense = numbers;
+    view.precision = BLV_F32;
+    blv_dataset *single = NULL;
+    blv_task_sets *sets = NULL;
+    assert_int_equal(blv_dataset_create(&single, &view, NULL, NULL), BLV_OK);
+    assert_int_equal(blv_task_sets_create(&sets, single, NULL, NULL, BLV_TASK_SCALE_AUTO, NULL),
+                     BLV_OK);
+    blv_dataset_release(single);
+    free(numbers);
+    return sets;
+}
+
+/* What has failed in f32 runs once more, in f64. */
+static void test_failed_in_f32(void **state) {
+    (void)state;
+    const blv_setting wild[] = {{"step_x", "1"}, {"step_y", "1e9"}};
+    blv_clean_options options = {.size = sizeof options,
+                                 .solver = blv_solver_find(NULL, "aid-cg", NULL),
+                                 .settings = wild,
+                                 .setting_count = 2};
+    blv_dataset *rows = task_rows(ROWS, TASK_CLASSES, 1, WRONG_EACH);
+    blv_task_sets *sets = in_f32(rows);
+    task_log log = {0};
+    expect_error(sets, &options, &log, BLV_E_FAILED, "solver aid-cg: diverged");
+    assert_int_equal(log.begins, 2);
+    blv_task_sets_destroy(sets);
+    blv_dataset_release(rows);
+}
+
 /* ---- What is rejected ---- */
 
 static void test_rejected(void **state) {
@@ -396,6 +432,42 @@ static void test_noise(void **state) {
         blv_clean_result_destroy(r);
         blv_task_sets_destroy(sets);
     }
+}
+
+/* The logarithms of two columns tell the classes apart; most of their variance is in a few rows. */
+static void test_skewed(void **state) {
+    (void)state;
+    enum { MANY = 600, EACH = 5 };
+    static double x[2 * MANY];
+    static int32_t label[MANY], right[MANY];
+    uint64_t seed = 9;
+    for (size_t i = 0; i < MANY; i++) {
+        right[i] = (int32_t)(i % 2);
+        label[i] = i % EACH == 1 ? 1 - right[i] : right[i];
+        const double size = 2.0 * task_noise(&seed), side = right[i] ? 1.0 : -1.0;
+        x[2 * i] = exp(2.0 * (size + side + 0.3 * task_noise(&seed)));
+        x[2 * i + 1] = exp(2.0 * (size - side + 0.3 * task_noise(&seed)));
+    }
+    const blv_dataset_view view = {.size = sizeof view,
+                                   .rows = MANY,
+                                   .columns = 2,
+                                   .dense = x,
+                                   .stride = 2,
+                                   .classes = 2,
+                                   .label = label,
+                                   .true_label = right};
+    blv_dataset *set = NULL;
+    blv_task_sets *sets = NULL;
+    assert_int_equal(blv_dataset_create(&set, &view, NULL, NULL), BLV_OK);
+    assert_int_equal(blv_task_sets_create(&sets, set, NULL, NULL, BLV_TASK_SCALE_AUTO, NULL),
+                     BLV_OK);
+    const blv_clean_options options = {.size = sizeof options, .model = BLV_CLEAN_LINEAR};
+    blv_clean_result *r = clean(sets, &options, NULL);
+    if (!(r->auroc_probability > 0.85))
+        fail_msg("AUROC %g", r->auroc_probability);
+    blv_clean_result_destroy(r);
+    blv_task_sets_destroy(sets);
+    blv_dataset_release(set);
 }
 
 /* Labels that no model can tell are as frequent among trusted rows: they are not all wrong. */
@@ -534,6 +606,7 @@ int main(void) {
         cmocka_unit_test(test_sets),       cmocka_unit_test(test_memory),
         cmocka_unit_test(test_noise),      cmocka_unit_test(test_network),
         cmocka_unit_test(test_rare_class), cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_share)};
+        cmocka_unit_test(test_share),      cmocka_unit_test(test_skewed),
+        cmocka_unit_test(test_failed_in_f32)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
