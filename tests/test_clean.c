@@ -599,14 +599,14 @@ static void test_rare_class(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_figures),    cmocka_unit_test(test_without_val),
-        cmocka_unit_test(test_rules),      cmocka_unit_test(test_apply),
-        cmocka_unit_test(test_resumed),    cmocka_unit_test(test_stopped),
-        cmocka_unit_test(test_failed),     cmocka_unit_test(test_rejected),
-        cmocka_unit_test(test_sets),       cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_noise),      cmocka_unit_test(test_network),
-        cmocka_unit_test(test_rare_class), cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_share),      cmocka_unit_test(test_skewed),
+        cmocka_unit_test(test_figures),      cmocka_unit_test(test_without_val),
+        cmocka_unit_test(test_rules),        cmocka_unit_test(test_apply),
+        cmocka_unit_test(test_resumed),      cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_failed),       cmocka_unit_test(test_rejected),
+        cmocka_unit_test(test_sets),         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_noise),        cmocka_unit_test(test_network),
+        cmocka_unit_test(test_rare_class),   cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_share),        cmocka_unit_test(test_skewed),
         cmocka_unit_test(test_failed_in_f32)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

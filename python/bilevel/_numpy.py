@@ -25,8 +25,8 @@ class Sum:
 
     def __init__(self, name: str, samples: int, data: Any) -> None:
         if not isinstance(samples, int | np.integer) or samples < 0:
-            rows = f"; rows go into {name}_data" if hasattr(samples, "__len__") else ""
-            raise ValueError(f"{name}_samples is {samples!r}, expected a number of samples{rows}")
+            hint = f"; rows go into {name}_data" if hasattr(samples, "__len__") else ""
+            raise ValueError(f"{name}_samples is {samples!r}, expected a number of samples{hint}")
         self.samples = int(samples)
         self.data = data
         if data is not None:
