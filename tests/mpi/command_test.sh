@@ -157,7 +157,9 @@ mkdir copy
 cp runs.db* copy/
 [ "$(ls runs.db.run"$id".*.part[01] | wc -l)" -ge 2 ] || fail "no parts of the ranks"
 if "$bilevel" runs export "$id" --checkpoint one.npz 2>refused; then fail "half a checkpoint"; fi
-grep -q "several ranks have written" refused || fail "no reason for half a checkpoint"
+grep -q "several ranks have written .*'mpirun -n RANKS bilevel resume $id'" refused ||
+    fail "not said what to do in place of half a checkpoint: $(cat refused)"
+[ ! -e one.npz ] && [ ! -e "run-$id.csv" ] || fail "half an export is left"
 (
     # A part that is gone or is another's.
     export BILEVEL_STORE="$work/copy/runs.db"
