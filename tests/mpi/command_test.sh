@@ -19,6 +19,10 @@ fail() {
     exit 1
 }
 
+awk() { # its numbers have a point in every locale
+    LC_ALL=C command awk "$@"
+}
+
 ranks() {
     n=$1
     shift
@@ -84,11 +88,11 @@ gzip -dc "$data/digits.csv.gz" | head -250 >digits.csv
 "$bilevel" data corrupt digits.csv noisy.csv --share 0.2 >/dev/null
 cleaning="--threads 1 --folds 2 --ridge 0.001 --no-certificate --no-store --model linear"
 # shellcheck disable=SC2086
-"$bilevel" clean noisy.csv $cleaning -o one.csv >/dev/null 2>&1
+"$bilevel" clean noisy.csv $cleaning -o one.csv >said.txt 2>&1 || fail "clean: $(cat said.txt)"
 gzip -k noisy.csv # which one rank reads
 for file in noisy.csv noisy.csv.gz; do
     # shellcheck disable=SC2086
-    ranks 2 clean $file $cleaning -o two.csv --write-clean kept.csv >said.txt 2>&1
+    ranks 2 clean $file $cleaning -o two.csv --write-clean kept.csv >said.txt 2>&1 || fail "clean $file: $(cat said.txt)"
     cut -d, -f3 two.csv | paste -d, - one.csv |
         awk -F, 'NR > 1 { same += $1 == $4 } END { exit !(same >= 240) }' ||
         fail "clean on ranks has other verdicts for $file"
@@ -105,9 +109,11 @@ done
 # Where nothing is computed the files are those of one process, byte for byte.
 awk 'BEGIN { srand(7); for (i = 1; i <= 250; i++) for (k = 1; k <= 10; k++)
                  printf "%.3f%s", rand(), k < 10 ? "," : "\n" }' >given.csv
-"$bilevel" clean noisy.csv --probabilities given.csv -o p1.csv --write-clean k1.csv --relabel --no-store >/dev/null 2>&1
+"$bilevel" clean noisy.csv --probabilities given.csv -o p1.csv --write-clean k1.csv --relabel --no-store >said.txt 2>&1 ||
+    fail "clean with given probabilities: $(cat said.txt)"
 for n in 2 3; do
-    ranks $n clean noisy.csv --probabilities given.csv -o p2.csv --write-clean k2.csv --relabel --no-store >/dev/null 2>&1
+    ranks $n clean noisy.csv --probabilities given.csv -o p2.csv --write-clean k2.csv --relabel --no-store >said.txt 2>&1 ||
+        fail "clean with given probabilities on $n ranks: $(cat said.txt)"
     cmp p1.csv p2.csv || fail "other verdicts on $n ranks"
     cmp k1.csv k2.csv || fail "other labels on $n ranks"
 done
