@@ -170,14 +170,19 @@ grep -q "several ranks have written .*'mpirun -n RANKS bilevel resume $id'" refu
     # A part that is gone or is another's.
     export BILEVEL_STORE="$work/copy/runs.db"
     cd copy
-    for damage in gone other; do
-        for part in runs.db.run"$id".*.part1; do mv "$part" aside; done
-        [ $damage = gone ] || cp runs.db.run"$id".*.part0 "$part"
+    for damage in gone other; do # of every set: a kill while one is written leaves two
+        mkdir aside
+        mv runs.db.run"$id".*.part1 aside/
+        for part in aside/*; do
+            [ $damage = gone ] ||
+                cp "$(find . -name "runs.db.run$id.*.part0" | head -1)" "${part#aside/}"
+        done
         code=0
         ranks 2 resume "$id" --iters $more -o part.npz 2>refused || code=$?
         [ $code -eq 2 ] || fail "exit code $code after a part is $damage"
         [ "$(grep -c "^bilevel resume: .*\.part1: " refused)" -eq 1 ] || fail "no message: $(cat refused)"
-        mv aside "$part"
+        mv -f aside/* .
+        rmdir aside
     done
 )
 ranks 2 resume "$id" --iters $more --allow-outputs --json >resumed.json || fail "resume on 2 ranks"
