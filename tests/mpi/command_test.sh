@@ -19,6 +19,10 @@ fail() {
     exit 1
 }
 
+awk() { # its numbers have a point in every locale
+    LC_ALL=C command awk "$@"
+}
+
 ranks() {
     n=$1
     shift
@@ -84,11 +88,11 @@ gzip -dc "$data/digits.csv.gz" | head -250 >digits.csv
 "$bilevel" data corrupt digits.csv noisy.csv --share 0.2 >/dev/null
 cleaning="--threads 1 --folds 2 --ridge 0.001 --no-certificate --no-store --model linear"
 # shellcheck disable=SC2086
-"$bilevel" clean noisy.csv $cleaning -o one.csv >/dev/null 2>&1
+"$bilevel" clean noisy.csv $cleaning -o one.csv >said.txt 2>&1 || fail "clean: $(cat said.txt)"
 gzip -k noisy.csv # which one rank reads
 for file in noisy.csv noisy.csv.gz; do
     # shellcheck disable=SC2086
-    ranks 2 clean $file $cleaning -o two.csv --write-clean kept.csv >said.txt 2>&1
+    ranks 2 clean $file $cleaning -o two.csv --write-clean kept.csv >said.txt 2>&1 || fail "clean $file: $(cat said.txt)"
     cut -d, -f3 two.csv | paste -d, - one.csv |
         awk -F, 'NR > 1 { same += $1 == $4 } END { exit !(same >= 240) }' ||
         fail "clean on ranks has other verdicts for $file"
@@ -105,9 +109,11 @@ done
 # Where nothing is computed the files are those of one process, byte for byte.
 awk 'BEGIN { srand(7); for (i = 1; i <= 250; i++) for (k = 1; k <= 10; k++)
                  printf "%.3f%s", rand(), k < 10 ? "," : "\n" }' >given.csv
-"$bilevel" clean noisy.csv --probabilities given.csv -o p1.csv --write-clean k1.csv --relabel --no-store >/dev/null 2>&1
+"$bilevel" clean noisy.csv --probabilities given.csv -o p1.csv --write-clean k1.csv --relabel --no-store >said.txt 2>&1 ||
+    fail "clean with given probabilities: $(cat said.txt)"
 for n in 2 3; do
-    ranks $n clean noisy.csv --probabilities given.csv -o p2.csv --write-clean k2.csv --relabel --no-store >/dev/null 2>&1
+    ranks $n clean noisy.csv --probabilities given.csv -o p2.csv --write-clean k2.csv --relabel --no-store >said.txt 2>&1 ||
+        fail "clean with given probabilities on $n ranks: $(cat said.txt)"
     cmp p1.csv p2.csv || fail "other verdicts on $n ranks"
     cmp k1.csv k2.csv || fail "other labels on $n ranks"
 done
@@ -157,19 +163,26 @@ mkdir copy
 cp runs.db* copy/
 [ "$(ls runs.db.run"$id".*.part[01] | wc -l)" -ge 2 ] || fail "no parts of the ranks"
 if "$bilevel" runs export "$id" --checkpoint one.npz 2>refused; then fail "half a checkpoint"; fi
-grep -q "several ranks have written" refused || fail "no reason for half a checkpoint"
+grep -q "several ranks have written .*'mpirun -n RANKS bilevel resume $id'" refused ||
+    fail "not said what to do in place of half a checkpoint: $(cat refused)"
+[ ! -e one.npz ] && [ ! -e "run-$id.csv" ] || fail "half an export is left"
 (
     # A part that is gone or is another's.
     export BILEVEL_STORE="$work/copy/runs.db"
     cd copy
-    for damage in gone other; do
-        for part in runs.db.run"$id".*.part1; do mv "$part" aside; done
-        [ $damage = gone ] || cp runs.db.run"$id".*.part0 "$part"
+    for damage in gone other; do # of every set: a kill while one is written leaves two
+        mkdir aside
+        mv runs.db.run"$id".*.part1 aside/
+        for part in aside/*; do
+            [ $damage = gone ] ||
+                cp "$(find . -name "runs.db.run$id.*.part0" | head -1)" "${part#aside/}"
+        done
         code=0
         ranks 2 resume "$id" --iters $more -o part.npz 2>refused || code=$?
         [ $code -eq 2 ] || fail "exit code $code after a part is $damage"
         [ "$(grep -c "^bilevel resume: .*\.part1: " refused)" -eq 1 ] || fail "no message: $(cat refused)"
-        mv aside "$part"
+        mv -f aside/* .
+        rmdir aside
     done
 )
 ranks 2 resume "$id" --iters $more --allow-outputs --json >resumed.json || fail "resume on 2 ranks"

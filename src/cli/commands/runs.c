@@ -285,9 +285,12 @@ static void write_checkpoint(cli_outputs *outputs, const char *path, blv_store *
     if (!bytes)
         cli_die("run %" PRId64 " has no checkpoint", id);
     if (has_parts(bytes, size))
-        cli_die("run %" PRId64 ": its checkpoint is in the store and in %s.run%" PRId64
-                ".*.part*, which several ranks have written; it cannot be one file",
-                id, blv_store_path(store), id);
+        cli_die("run %" PRId64
+                ": several ranks have written its checkpoint, to parts beside the store "
+                "(%s.run%" PRId64
+                ".*.part*), so that it cannot be one file; continue it with 'mpirun -n "
+                "RANKS bilevel resume %" PRId64 "', or copy the store together with these files",
+                id, blv_store_path(store), id, id);
     cli_outputs_bytes(outputs, path, bytes, size);
     free(bytes);
 }
