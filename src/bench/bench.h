@@ -145,8 +145,8 @@ void bench_close(bench *b);
 
 /* "soba/tuned", or "exact" for a reference. */
 const char *bench_job_entry(const bench *b, const bench_job *job);
-/* The job whose setting was chosen: the best final one, or of tuning where there is none; NULL: none
- * of them came to an end. */
+/* The job whose setting was chosen: the best final one, or of tuning where there is none; NULL:
+ * none of them came to an end. */
 const bench_job *bench_chosen(const bench *b, size_t variant, size_t entry);
 /* Seconds on a clock of the system. */
 double bench_clock(clockid_t id);
@@ -176,8 +176,8 @@ blv_error bench_tuned_set(const bench *b, size_t variant, size_t entry, blv_valu
 /* Those that follow from what came out: around automatic values, and beyond an edge of the grid
  * where the best setting is. *added: whether there are any. */
 blv_error bench_plan_more_tuning(bench *b, bool *added);
-/* The final round, where tuning has a shorter limit than the runs: the best settings and the untuned
- * one over the whole limit. */
+/* The final round, where tuning has a shorter limit than the runs: the best settings and the
+ * untuned one over the whole limit. */
 blv_error bench_plan_final(bench *b);
 /* What decides it: the metric, or what chooses where that is of test rows. */
 const char *bench_judged_by(const bench_suite *suite);

@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const bench_job_words[] = {
-    [BENCH_REFERENCE] = "reference", [BENCH_TUNING] = "tuning", [BENCH_FINAL] = "final",
-    [BENCH_RUN] = "run", NULL};
+const char *const bench_job_words[] = {[BENCH_REFERENCE] = "reference",
+                                       [BENCH_TUNING] = "tuning",
+                                       [BENCH_FINAL] = "final",
+                                       [BENCH_RUN] = "run",
+                                       NULL};
 
 /* ---- Keys ---- */
 
@@ -67,7 +69,7 @@ static blv_error fill_job(const bench *b, bench_job *job, const blv_values *own)
                  : is_reference     ? suite->reference
                                     : suite->tuning;
     job->points = is_run ? suite->points : 1;
-    job->certify = is_run                            ? suite->certify
+    job->certify = is_run                             ? suite->certify
                    : is_reference || is_certified(by) ? BENCH_CERTIFY_END
                                                       : BENCH_CERTIFY_NEVER;
     if (!is_reference)

@@ -307,8 +307,10 @@ static blv_error plan_final(bench *b, size_t variant, size_t entry) {
     size_t indices[FINALISTS + 1], count = 0;
     bool has_untuned = !b->suite.entries[entry].untuned;
     while (count < FINALISTS &&
-           (taken[count] = find_best(b, BENCH_TUNING, variant, entry, taken, count)))
-        has_untuned = has_untuned || taken[count++]->setting == 0;
+           (taken[count] = find_best(b, BENCH_TUNING, variant, entry, taken, count))) {
+        has_untuned = has_untuned || taken[count]->setting == 0;
+        count++;
+    }
     for (size_t i = 0; i < b->job_count && count > 0 && !has_untuned; i++)
         if (is_tuning(&b->jobs[i], variant, entry) && b->jobs[i].setting == 0) {
             taken[count++] = &b->jobs[i];

@@ -146,8 +146,7 @@ static size_t products_max(const blv_implicit *m) {
 /* What forming H costs, in products with all of it. */
 static double matrix_cost(const blv_implicit *m) {
     const blv_problem_def *def = m->eval->def;
-    const double share =
-        m->rows ? (double)m->sample.count / (double)def->lower_samples : 1.0;
+    const double share = m->rows ? (double)m->sample.count / (double)def->lower_samples : 1.0;
     return share * (double)def->dim_y;
 }
 
