@@ -14,13 +14,14 @@
  *              messages by latency and bytes, by two ranks: none of it from the steps it predicts
  *
  *     mpirun --bind-to core -n 16 build/release/bench/bench_mpi [ROWS [STEPS [f64|f32 [THREADS
- *                                                                [TOTAL [last]]]]]]
+ *                                                                [TOTAL [last|steps]]]]]]
  *     mpirun --bind-to core --map-by slot:PE=4 -n 4 .../bench_mpi 20000 12 f64 4
  *
- * ROWS: training rows of each core in weak scaling (default 20000). TOTAL: those of strong scaling
+ * ROWS: training rows of each core in weak scaling (default 20000; 0: only what the machine
+ * allows). TOTAL: those of strong scaling
  * (default: as many as weak scaling has at its end; 0: no strong scaling). A fourth of that are
  * validation rows. last: only one rank and all of them, without the numbers between and without
- * what the machine allows. */
+ * what the machine allows; steps: only without the latter. */
 #include "bilevel/bilevel.h"
 #include "bilevel/mpi.h"
 #include "machine_peak.h"
@@ -330,18 +331,22 @@ int main(int argc, char **argv) {
                  .largest = 1};
     costs c = {0};
     single = argc > 3 && strcmp(argv[3], "f32") == 0;
-    if (s.rows < 16 || s.steps < 1 || s.threads < 1 ||
+    if ((s.rows > 0 && s.rows < 16) || s.steps < 1 || s.threads < 1 ||
         (argc > 3 && !single && strcmp(argv[3], "f64") != 0))
-        stop("usage: bench_mpi [ROWS [STEPS [f64|f32 [THREADS [TOTAL [last]]]]]]");
+        stop("usage: bench_mpi [ROWS [STEPS [f64|f32 [THREADS [TOTAL [last|steps]]]]]]");
     while (2 * s.largest <= world_size)
         s.largest *= 2;
     s.total =
         argc > 5 ? (size_t)strtoul(argv[5], NULL, 10) : s.rows * (size_t)(s.largest * s.threads);
-    s.last = argc > 6;
-    if (world_rank == 0 && !s.last)
+    s.last = argc > 6 && strcmp(argv[6], "last") == 0;
+    if (world_rank == 0 && argc <= 6)
         print_machine();
-    if (!s.last)
+    if (argc <= 6)
         print_probes(meet);
+    if (s.rows == 0) {
+        MPI_Finalize();
+        return 0;
+    }
     if (world_rank == 0)
         printf(
             "kind    ranks  threads      rows   ms/step  gain or %%     alone    steady   slowest  "

@@ -1,11 +1,13 @@
 #include "mpi_probes.h"
 #include "machine_peak.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIMES = 15, TIMES_MAX = 1000 };
+enum { TIMES = 15, PAIR_TIMES = 5, TIMES_MAX = 1000 };
+#define SHARED 0.75
 
 static const double probe_flops = 4e8;               /* a few milliseconds */
 static const size_t probe_bytes = (size_t)512 << 20; /* more than caches hold */
@@ -49,14 +51,14 @@ void print_machine(void) {
 }
 
 /* data NULL: multiply-adds. */
-static pace probe(const void *data, MPI_Comm some) {
+static pace probe(const void *data, int times, MPI_Comm some) {
     double taken[TIMES];
-    for (int i = 0; i < TIMES; i++) {
+    for (int i = 0; i < times; i++) {
         MPI_Barrier(some);
         taken[i] = data ? seconds_of_reading(data, probe_bytes, 1)
                         : seconds_of_flops(probe_flops, false, 1);
     }
-    return pace_of(taken, TIMES, some);
+    return pace_of(taken, times, some);
 }
 
 /* Which of them are slow while all are at work. */
@@ -79,22 +81,33 @@ static void print_each(int rank, int size) {
     free(all);
 }
 
+/* Each two of them, and no other at work: hardware threads of one core have half of it each. */
 static void print_pairs(int rank, int size, double alone, void (*meet)(void)) {
+    double least = INFINITY, most = 0.0;
     if (rank == 0)
-        printf("multiply-adds of process 0 beside another one, 1 = as fast as alone:");
-    for (int other = 1; other < size; other++) {
+        printf("pairs of processes with less than %.0f%% of their speed alone:", 100.0 * SHARED);
+    for (int pair = 0; pair < size * size; pair++) {
+        const int first = pair / size, second = pair % size;
         MPI_Comm two;
-        MPI_Comm_split(MPI_COMM_WORLD, rank == 0 || rank == other ? 0 : MPI_UNDEFINED, rank, &two);
+        if (first >= second)
+            continue;
+        MPI_Comm_split(MPI_COMM_WORLD, rank == first || rank == second ? 0 : MPI_UNDEFINED, rank,
+                       &two);
+        double left = 0.0, sum = 0.0;
         if (two != MPI_COMM_NULL) {
-            const pace p = probe(NULL, two);
-            if (rank == 0)
-                printf(" %.2f", alone / p.mean);
+            const pace p = probe(NULL, PAIR_TIMES, two);
+            left = rank == first ? alone / p.mean : 0.0;
             MPI_Comm_free(&two);
         }
         meet();
+        MPI_Reduce(&left, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+        if (rank == 0 && sum < SHARED)
+            printf(" %d+%d:%.2f", first, second, sum);
+        least = fmin(least, sum);
+        most = fmax(most, sum);
     }
     if (rank == 0)
-        printf("\n");
+        printf(" (of all pairs %.2f to %.2f)\n", least, most);
 }
 
 void print_probes(void (*meet)(void)) {
@@ -115,7 +128,7 @@ void print_probes(void (*meet)(void)) {
         MPI_Comm some;
         MPI_Comm_split(MPI_COMM_WORLD, rank < p ? 0 : MPI_UNDEFINED, rank, &some);
         if (rank < p) {
-            const pace f = probe(NULL, some), b = probe(data, some);
+            const pace f = probe(NULL, TIMES, some), b = probe(data, TIMES, some);
             alone_flops = p == 1 ? f.mean : alone_flops;
             alone_bytes = p == 1 ? b.mean : alone_bytes;
             if (rank == 0)
@@ -129,6 +142,7 @@ void print_probes(void (*meet)(void)) {
         meet();
     }
     free(data);
+    MPI_Bcast(&alone_flops, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     print_each(rank, size);
     print_pairs(rank, size, alone_flops, meet);
     if (rank == 0)

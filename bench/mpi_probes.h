@@ -19,7 +19,7 @@ pace pace_of(const double *taken, int count, MPI_Comm all);
 /* Prints what the system says about the processors. */
 void print_machine(void);
 /* Multiply-adds in registers, and reading of memory, on 1, 2, 4, ... of the processes; then
- * multiply-adds on process 0 and each other one: two that share a core show. All processes call it;
+ * multiply-adds on each two of them: those that share a core show. All processes call it;
  * those that have nothing to do wait in meet(). */
 void print_probes(void (*meet)(void));
 

@@ -59,7 +59,7 @@ typedef struct blv_clean_model {
     blv_quality val, test;
 } blv_clean_model;
 
-enum { BLV_CLEAN_MODELS = 5, BLV_CLEAN_AGAINST = 3, BLV_CLEAN_CAUTIONS = 4 };
+enum { BLV_CLEAN_MODELS = 5, BLV_CLEAN_AGAINST = 3, BLV_CLEAN_CAUTIONS = 5 };
 #define BLV_CLEAN_NO_FEATURE UINT32_MAX
 
 typedef struct blv_clean_result {

@@ -472,3 +472,30 @@ def test_progress_bar(capsys):
     assert "s-tfbo" in shown and "iteration" in shown
     solve(solver="s-tfbo", iters=50, tol=None, progress=False)
     assert capsys.readouterr().err == ""
+
+
+def test_auto_begins_loosely_where_g_curves_down():
+    # g has a well on either side of 0; its Hessian at the start has no positive eigenvalue
+    weights, wanted = np.geomspace(1.0, 30.0, 40), np.linspace(0.2, 0.9, 40)
+
+    def g(x, y):
+        penalty, size = np.exp(x[0]), np.sum(y**2)
+        value = np.sum(weights * (y**4 / 4 - y**2 / 2)) + penalty * size / 2
+        return float(value), np.array([penalty * size / 2]), weights * (y**3 - y) + penalty * y
+
+    def f(x, y):
+        return float(np.sum((y - wanted) ** 2) / 2), np.zeros(1), y - wanted
+
+    r = bilevel.solve(
+        f,
+        g,
+        np.array([-3.0]),
+        np.full(40, 0.05),
+        hvp=lambda x, y, v: (weights * (3 * y**2 - 1) + np.exp(x[0])) * v,
+        jvp=lambda x, y, v: np.array([np.exp(x[0]) * np.dot(y, v)]),
+        iters=1,
+        certificate=False,
+    )
+    assert r.counts.hvp < 110  # more where y and v are solved to the last digit
+    y = np.sqrt(1.0 - np.exp(-3.0) / weights)  # the minimum of g at the start
+    assert np.abs(r.y - y).max() < 0.05

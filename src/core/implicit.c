@@ -368,6 +368,7 @@ static blv_flow correct_v(blv_implicit *m, const blv_vec *x, const blv_vec *y, b
     double first = blv_vec_norm(r);
     blv_linear_result result;
     BLV_TRY(solve(m, x, y, r, dv, true, reduce * first, &result));
+    m->minimum = result.end == BLV_LINEAR_INDEFINITE ? BLV_NO : BLV_UNKNOWN;
     *r_norm = result.residual;
     *left = first > 0.0 ? result.residual / first : 0.0;
     BLV_TRY(flow_of(&result));

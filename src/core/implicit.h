@@ -36,7 +36,8 @@ blv_flow blv_implicit_inner(blv_implicit *implicit, const blv_vec *x, blv_vec *y
                             double *gy_norm);
 
 /* Whether H is positive definite, as far as the last adjoint solve has seen: no where a direction
- * curves down, yes where CG came to its end, which it does not otherwise. */
+ * curves down, yes where CG came to its end, which it does not otherwise. blv_implicit_follow,
+ * which solves loosely, says no or nothing. */
 blv_answer blv_implicit_minimum(const blv_implicit *implicit);
 
 /* v becomes H(x,y)^-1 b, from the v handed in: |H v - b| <= tol, or as small as rounding allows.

@@ -75,6 +75,8 @@ static blv_error make_problem(noise_fit *f) {
 static blv_error start_work(noise_fit *f) {
     const blv_problem_def *def = blv_problem_definition(f->problem);
     blv_cleaning *c = f->cleaning;
+    if (c->wide)
+        return BLV_OK;
     blv_task_start start = {.task = "clean",
                             .problem = "label-noise",
                             .dim_x = def->dim_x,

@@ -111,7 +111,8 @@ static void make_space(blv_cleaning *c) {
 static blv_error open_work(blv_cleaning *c, const blv_task_hooks *hooks) {
     const blv_clean_options *o = &c->options;
     const blv_dataset_view *train = blv_dataset_view_of(c->given->train);
-    c->task = (blv_task){.solver = o->solver,
+    c->task = (blv_task){.runs = c->task.runs,
+                         .solver = o->solver,
                          .settings = o->settings,
                          .setting_count = o->setting_count,
                          .seed = o->seed,
@@ -162,6 +163,8 @@ static blv_error take_probabilities(blv_cleaning *c) {
 static blv_error clean(blv_cleaning *c, const blv_task_hooks *hooks) {
     const double begin = blv_wall_clock();
     BLV_CHECK(open_work(c, hooks));
+    if (c->wide)
+        blv_clean_caution(c, "f32 does not do for these rows: continued in f64");
     BLV_CHECK(blv_clean_take_rows(c));
     const bool given = c->options.probabilities != NULL;
     BLV_CHECK(given ? take_probabilities(c) : blv_clean_learn(c));
@@ -172,6 +175,22 @@ static blv_error clean(blv_cleaning *c, const blv_task_hooks *hooks) {
         BLV_CHECK(blv_clean_compare(c));
     c->result.seconds = c->given->seconds + blv_wall_clock() - begin;
     return c->task.stopped ? blv_explain(c->why, BLV_E_STOPPED, "stopped on request") : BLV_OK;
+}
+
+/* f32 has failed: once more in f64, with what hooks know of the runs so far. */
+static blv_error clean_in_f64(blv_cleaning **c, const blv_task_hooks *hooks) {
+    blv_cleaning *wide = calloc(1, sizeof *wide);
+    if (!wide)
+        return blv_explain_memory((*c)->why);
+    wide->given = (*c)->given;
+    wide->why = (*c)->why;
+    wide->options = (*c)->options;
+    wide->task.runs = (*c)->task.runs;
+    wide->wide = true;
+    blv_clean_release_rows(*c);
+    blv_clean_result_destroy(&(*c)->result);
+    *c = wide;
+    return clean(wide, hooks);
 }
 
 blv_error blv_clean(const blv_task_sets *sets, const blv_clean_options *options,
@@ -189,6 +208,9 @@ blv_error blv_clean(const blv_task_sets *sets, const blv_clean_options *options,
         blv_caller_struct(&c->options, sizeof c->options, options, "blv_clean_options", why);
     if (error == BLV_OK)
         error = clean(c, hooks);
+    if ((error == BLV_E_FAILED || error == BLV_E_ORACLE) &&
+        blv_dataset_view_of(sets->train)->precision == BLV_F32)
+        error = clean_in_f64(&c, hooks);
     blv_clean_release_rows(c);
     if (error == BLV_OK)
         *result = &c->result;

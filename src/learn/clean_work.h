@@ -16,6 +16,7 @@ typedef struct blv_cleaning {
     uint32_t *column; /* of sparse rows: what each was in the rows as given */
     double *weights;  /* classes x columns: the mean of the models */
     blv_task task;
+    bool wide; /* f32 has failed: in f64 */
     blv_message *why;
 } blv_cleaning;
 

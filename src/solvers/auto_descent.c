@@ -22,6 +22,7 @@ enum {
     TRIALS_MAX = 5,
     FIRST_TRIALS_MAX = 30,
     ROUNDS_MAX = 3,
+    LOOSE_MAX = 3,
     PAIRS_MAX = 30,
     PAIRS_MIN = 5,
     SAMPLES_MIN = 1000,
@@ -46,7 +47,17 @@ static blv_flow follow(blv_auto_descent *s, const blv_vec *x, double reduce, blv
     blv_implicit_budget(s->implicit, 0);
     if (flow != BLV_NO_INVERSE)
         return flow;
-    /* y may be on its way past a place where g curves down */
+    /* y may be on its way past a place where g curves down, as from the random start of a network:
+     * it goes only so much further that g no longer does before v is looked at. */
+    for (int k = 1; k <= LOOSE_MAX && blv_implicit_minimum(s->implicit) == BLV_NO; k++) {
+        double scale, rel = pow(0.1, k);
+        BLV_TRY(blv_implicit_value(s->implicit, x, s->y_trial, rel, gradient, &scale, solved));
+        blv_vec_fill(s->v_trial, 0.0);
+        flow = blv_implicit_follow(s->implicit, x, s->y_trial, s->v_trial, first_reduce, gradient,
+                                   solved);
+        if (flow != BLV_NO_INVERSE)
+            return flow;
+    }
     BLV_TRY(blv_implicit_gradient(s->implicit, x, s->y_trial, s->v_trial, 0.0, gradient, solved));
     return blv_implicit_minimum(s->implicit) == BLV_YES ? BLV_GO : BLV_NO_INVERSE;
 }

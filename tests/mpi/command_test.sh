@@ -10,6 +10,8 @@ data=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
+ln -s "$data" data # its path may have blanks
+data=$work/data
 export BILEVEL_STORE="$work/runs.db"
 
 fail() {

@@ -1,14 +1,17 @@
 /* Checkpoints of several ranks: one file and a part from each rank. The same number of ranks
  * resumes to the same bits, another to rounding; whatever happens while one is written, the one
  * before is whole; parts that are missing, damaged or of another checkpoint are rejected on all
- * ranks. Groups of fewer ranks are those of a communicator that is split. */
+ * ranks; a run store that fails on rank 0 fails on all. Groups of fewer ranks are those of a
+ * communicator that is split. */
 #include "bilevel/bilevel.h"
 #include "bilevel/mpi.h"
+#include "bilevel/store.h"
 
 #include <dirent.h>
 #include <malloc.h>
 #include <math.h>
 #include <setjmp.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -363,6 +366,65 @@ static void test_interrupted(void **state) {
     destroy(problem);
 }
 
+/* ---- The run store ---- */
+
+static blv_store *open_store(const char *file, blv_store_mode mode) {
+    blv_store *store;
+    blv_message why;
+    if (blv_store_open(&store, file, mode, &why) != BLV_OK)
+        fail_msg("%s", why.text);
+    return store;
+}
+
+static void damage(const char *file) {
+    sqlite3 *base;
+    assert_int_equal(sqlite3_open(file, &base), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(base, "DROP TABLE attachment", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(base);
+}
+
+/* The store of rank 0 fails before anything is exchanged: the others do not wait for its part, and
+ * all have the same error and message. */
+static void test_store_fails(void **state) {
+    char file[120], part[140];
+    int64_t id = 1;
+    (void)state;
+    snprintf(file, sizeof file, "%s/runs.db", folder);
+    blv_store *store = all->rank == 0 ? open_store(file, BLV_STORE_CREATE) : NULL;
+    const blv_run_info info = {
+        .size = sizeof info, .kind = "solve", .problem = "small", .solver = "soba"};
+    if (store)
+        assert_int_equal(blv_store_begin(store, &info, &id), BLV_OK);
+    meet();
+    store = store ? store : open_store(file, BLV_STORE_COPY);
+    blv_problem *problem = small(all, BLV_F64);
+    blv_run *run = start(problem, "soba", 10);
+    assert_int_equal(blv_run_solve(run), BLV_OK);
+    assert_int_equal(blv_store_checkpoint(store, id, run, NULL, 0), BLV_OK);
+    meet();
+    const size_t parts = count_files("runs.db.run");
+    assert_int_equal(parts, all->count);
+    meet();
+    if (all->rank == 0)
+        damage(file);
+    const blv_error error = blv_store_checkpoint(store, id, run, NULL, 0);
+    meet();
+    assert_int_not_equal(error, BLV_OK);
+    if (!strstr(blv_store_message(store), "attachment"))
+        fail_msg("rank %d: %s", all->rank, blv_store_message(store));
+    assert_int_equal(count_files("runs.db.run"), parts); /* no new ones, and the old ones */
+    meet();
+    blv_store_close(store);
+    blv_run_destroy(run);
+    destroy(problem);
+    if (all->rank == 0) {
+        snprintf(part, sizeof part, "%s.run1", file);
+        (void)blv_run_drop_parts(part, NULL);
+        unlink(file);
+    }
+    meet();
+}
+
 /* ---- Parts that are not right ---- */
 
 /* The path of the last part. */
@@ -474,6 +536,7 @@ int main(void) {
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_large),
         cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_store_fails),
         cmocka_unit_test(test_damaged),
         cmocka_unit_test(test_memory),
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

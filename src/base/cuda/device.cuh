@@ -93,7 +93,8 @@ struct vector_op {
     uint8_t single; /* float, else double */
     uint8_t count;  /* of the terms */
     uint8_t operation;
-    bool starts_wave; /* it needs what one since the last such operation writes */
+    bool starts_wave; /* it meets what one since the last such operation uses */
+    uint8_t in_wave, teams_log2; /* where it does: operations of the wave, and who takes them */
     size_t n;
     void *out;
     const void *in[BLV_LINCOMB_MAX];

@@ -1,12 +1,14 @@
 /* A list of vector operations as kernels get it.
  *
  * Small passes over rows wait in the list, too, as tasks: a step of a solver on a batch is then one
- * program of one block, from the updates of the step before to the scalars of this one. Programs go
- * to memory of the host that the GPU sees, and one launch carries out several of them, one after the
- * other: what one has written is still in the cache of its multiprocessor when the next reads it. */
+ * program of one block, from the updates of the step before to the scalars of this one. One launch
+ * carries out several of them, one after the other: they are its parameters, and what one has written
+ * is still in the cache of its multiprocessor when the next reads it. */
 #pragma once
 
 #include "base/cuda/device.cuh"
+
+#include <type_traits>
 
 namespace gpu {
 
@@ -17,6 +19,7 @@ constexpr size_t SHORT_PAIR = 1024;        /* that one warp sums */
 
 template <int PAIRS> struct program {
     int ops, pairs;
+    bool needs_numbers; /* the first operations have factors that the program before computes */
     vector_op op[QUEUE];
     vector_pair pair[PAIRS > 0 ? PAIRS : 1];
 };
@@ -48,15 +51,18 @@ struct task_memory {
     size_t bytes;
     bool written;
 };
-/* Programs of one launch: places in a ring. */
-struct program_list {
-    const block_program *ring;
-    unsigned long long first; /* its number */
+/* Programs of one launch; as many as its parameters can hold. */
+constexpr int PROGRAMS = 7;
+template <int N> struct program_list {
     int count;
-    volatile unsigned long long *done; /* of the host: how many programs are, when these are */
+    block_program of[N];
 };
-constexpr unsigned RING = 256;
-typedef void (*task_kernel)(program_list);
+static_assert(sizeof(program_list<PROGRAMS>) <= 32764, "parameters of a launch");
+/* The same kernel for one program, and for several. */
+struct task_kernel {
+    void (*one)(program_list<1>);
+    void (*several)(program_list<PROGRAMS>);
+};
 /* Two tasks of which neither needs the other are done at once, by half of the block each. */
 void enqueue_task(task_kernel kernel, const void *bytes, size_t size, size_t uses,
                   const task_memory *memory);
@@ -73,30 +79,9 @@ __device__ inline void begin_small_kernel() {
     wait_for_last();
 }
 
-/* A thread's sixteen bytes of a program. They come from the host, which takes as long as a small
- * step: so they are asked for two programs ahead. Not through a cache, which may still have what was
- * in this place of the ring before. */
-static_assert(sizeof(block_program) % sizeof(uint4) == 0 &&
-                  sizeof(block_program) / sizeof(uint4) <= BLOCK,
-              "each thread has a part of it");
-__device__ inline uint4 read_program(const program_list &list, int number) {
-    uint4 part = {};
-    if (number < list.count && threadIdx.x < sizeof(block_program) / sizeof(uint4)) {
-        const auto *from =
-            reinterpret_cast<const uint4 *>(&list.ring[(list.first + unsigned(number)) % RING]);
-        asm volatile("ld.volatile.global.v4.u32 {%0,%1,%2,%3}, [%4];"
-                     : "=r"(part.x), "=r"(part.y), "=r"(part.z), "=r"(part.w)
-                     : "l"(from + threadIdx.x));
-    }
-    return part;
-}
-__device__ inline void put_program(const uint4 &part, block_program &to) {
-    if (threadIdx.x < sizeof(block_program) / sizeof(uint4))
-        reinterpret_cast<uint4 *>(&to)[threadIdx.x] = part;
-}
-
-template <class... P, class... A>
-void launch_small(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, A... arguments) {
+template <class... P>
+void launch_small(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
+                  const std::type_identity_t<P> &...arguments) {
     cudaLaunchAttribute early = {};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
@@ -107,7 +92,8 @@ void launch_small(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, A.
     how.stream = stream;
     how.attrs = &early;
     how.numAttrs = 1;
-    check(cudaLaunchKernelEx(&how, kernel, static_cast<P>(arguments)...), "a launch");
+    void *list[] = {const_cast<void *>(static_cast<const void *>(&arguments))...};
+    check(cudaLaunchKernelExC(&how, reinterpret_cast<const void *>(kernel), list), "a launch");
 }
 
 /* The same after the queued operations. */
@@ -121,13 +107,6 @@ void launch_early(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, A.
 __device__ inline double get(const void *v, bool single, size_t i) {
     return single ? static_cast<double>(static_cast<const float *>(v)[i])
                   : static_cast<const double *>(v)[i];
-}
-
-__device__ inline void put(void *v, bool single, size_t i, double value) {
-    if (single)
-        static_cast<float *>(v)[i] = static_cast<float>(value);
-    else
-        static_cast<double *>(v)[i] = value;
 }
 
 /* As blv_apply_element on the host. */
@@ -152,84 +131,69 @@ __device__ inline double apply_element(int operation, double c, double a, double
     }
 }
 
-__device__ inline double element(const vector_op &op, size_t i) {
-    const bool single = op.single;
+template <class real> __device__ inline double element(const vector_op &op, size_t i) {
+    const auto in = [&](int t) { return static_cast<const real *>(op.in[t])[i]; };
     switch (op.kind) {
     case FILL:
         return op.c[0];
     case CLAMP: {
-        const double a = get(op.in[0], single, i);
-        const double lo = single ? static_cast<double>(static_cast<float>(op.c[0])) : op.c[0];
-        const double hi = single ? static_cast<double>(static_cast<float>(op.c[1])) : op.c[1];
+        const double a = double(in(0)), lo = double(real(op.c[0])), hi = double(real(op.c[1]));
         return a < lo ? lo : a > hi ? hi : a;
     }
-    case APPLY:
-        return apply_element(op.operation, op.c[0], get(op.in[0], single, i),
-                             op.in[1] ? get(op.in[1], single, i) : 0.0);
+    case APPLY: {
+        const real a = in(0), b = op.in[1] ? in(1) : real(0);
+        return apply_element(op.operation, op.c[0], double(a), double(b));
+    }
     case EXP:
-        return exp(get(op.in[0], single, i)) * op.c[0];
+        return exp(double(in(0))) * op.c[0];
     case PRODUCT: {
-        double product = op.c[0];
-        for (int t = 0; t < op.count; t++)
-            product *= get(op.in[t], single, i);
+        const real a = in(0), b = op.count > 1 ? in(1) : real(1), c = op.count > 2 ? in(2) : real(1);
+        double product = op.c[0] * double(a) * double(b) * double(c);
+        for (int t = 3; t < op.count; t++)
+            product *= double(in(t));
         return product;
     }
-    default: {
-        const double first = get(op.in[0], single, i);
-        const double second = op.count > 1 ? get(op.in[1], single, i) : 0.0;
-        const double of_second = op.factor ? op.c[1] * *op.factor : op.c[1];
-        double sum = __dmul_rn(op.c[0], first);
+    default: { /* all operands are asked for before one is used */
+        const real first = in(0), second = op.count > 1 ? in(1) : real(0);
+        const double factor = op.factor ? *op.factor : 1.0;
+        double sum = __dmul_rn(op.c[0], double(first));
         if (op.count > 1)
-            sum = __dadd_rn(sum, __dmul_rn(of_second, second));
+            sum = __dadd_rn(sum, __dmul_rn(op.c[1] * factor, double(second)));
         for (int t = 2; t < op.count; t++)
-            sum = __dadd_rn(sum, __dmul_rn(op.c[t], get(op.in[t], single, i)));
+            sum = __dadd_rn(sum, __dmul_rn(op.c[t], double(in(t))));
         return sum;
     }
     }
 }
 
-
-/* Elements begin, begin + stride, ... of operations `first` to `end` - 1, none of which reads or
- * writes what another of them writes: the operands of four are on their way at once. */
-__device__ inline void run_wave(const vector_op *op, int first, int end, size_t begin,
-                                size_t stride) {
-    for (; first < end; first += 4)
-        for (size_t i = begin;; i += stride) {
-            double value[4];
-            bool any = false;
-#pragma unroll
-            for (int q = 0; q < 4; q++)
-                if (first + q < end && i < op[first + q].n) {
-                    value[q] = element(op[first + q], i);
-                    any = true;
-                }
-            if (!any)
-                break;
-#pragma unroll
-            for (int q = 0; q < 4; q++)
-                if (first + q < end && i < op[first + q].n)
-                    put(op[first + q].out, op[first + q].single, i, value[q]);
-        }
+__device__ inline void update(const vector_op &op, size_t i) {
+    if (op.single)
+        static_cast<float *>(op.out)[i] = static_cast<float>(element<float>(op, i));
+    else
+        static_cast<double *>(op.out)[i] = element<double>(op, i);
 }
 
-/* By one block; a thread takes the same elements in every operation. A wave is one task, two tasks or
- * operations. */
+/* A wave: operations of which none reads or writes what another of them writes. Teams of warps take
+ * them, so that the operands of several are on their way at once. */
+__device__ inline void run_wave(const vector_op *op) {
+    const int count = op->in_wave, shift = op->teams_log2, warp = int(threadIdx.x) / 32;
+    const size_t begin = size_t(warp >> shift) * 32 + threadIdx.x % 32, stride = blockDim.x >> shift;
+    for (int o = warp & ((1 << shift) - 1); o < count; o += 1 << shift)
+        for (size_t i = begin; i < op[o].n; i += stride)
+            update(op[o], i);
+}
+
+/* By one block, wave after wave; one or two tasks are a wave, too. */
 template <class F> __device__ inline void run_in_block(const vector_op *op, int ops, F run_task) {
-    for (int o = 0; o < ops;) {
-        int end = o + 1;
-        while (end < ops && !op[end].starts_wave)
-            end++;
-        if (op[o].kind == TASK) {
-            __syncthreads();
-            if (end - o == 1)
-                run_task(op[o].operation);
-            else
-                run_task(op[o].operation, op[o + 1].operation);
-            __syncthreads();
-        } else {
-            run_wave(op, o, end, threadIdx.x, blockDim.x);
-        }
-        o = end;
+    for (int o = 0; o < ops; o += op[o].in_wave) {
+        if (o > 0)
+            __syncthreads(); /* what came before is there */
+        if (op[o].kind != TASK)
+            run_wave(op + o);
+        else if (op[o].in_wave == 1)
+            run_task(op[o].operation);
+        else
+            run_task(op[o].operation, op[o + 1].operation);
     }
     __syncthreads();
 }
@@ -280,19 +244,27 @@ __host__ __device__ inline double late_value(int rule, double c, double a, doubl
     }
 }
 
-/* By the first warp of the block that has all sums of the pairs, in the memory of its block: an
- * operation to a lane, wave after wave. Sums come after wave 0. */
-__device__ inline void end_late(const late_end &e, int pairs, const double *sum) {
+/* By the last warp of the block that has all sums of the pairs, in the memory of its block: an
+ * operation to a lane, wave after wave. Sums come after wave 0. Each lane brings the number of its
+ * place. */
+__device__ inline bool in_last_warp() {
+    return threadIdx.x >= blockDim.x - 32;
+}
+__device__ inline double late_number(const late_end &e) {
+    const unsigned lane = threadIdx.x % 32;
+    return in_last_warp() && lane < BLV_LATER_NUMBERS ? e.numbers->value[lane] : 0.0;
+}
+__device__ inline void end_late(const late_end &e, int pairs, const double *sum, double number) {
     __shared__ double value[BLV_LATER_NUMBERS];
-    const int lane = int(threadIdx.x);
-    if (lane >= 32)
+    const int lane = int(threadIdx.x % 32);
+    if (!in_last_warp())
         return;
     late_op op = {};
     op.wave = -1;
     if (lane < e.ops)
         op = e.op[lane];
     if (lane < BLV_LATER_NUMBERS)
-        value[lane] = e.numbers->value[lane];
+        value[lane] = number;
     __syncwarp();
     for (int wave = 0; wave < e.waves; wave++) {
         if (wave == op.wave) {
@@ -320,13 +292,14 @@ template <class F> __device__ inline void run_block_program(const block_program 
     run_in_block(p.list.op, p.list.ops, run_task);
     if (p.late.numbers) {
         __shared__ double sums[FEW_PAIRS];
+        const double number = late_number(p.late);
         for (int k = int(threadIdx.x) / 32; k < p.list.pairs; k += int(BLOCK) / 32) {
             const double sum = sum_short(p.list.pair[k]);
             if (threadIdx.x % 32 == 0)
                 sums[k] = sum;
         }
         __syncthreads();
-        end_late(p.late, p.list.pairs, sums);
+        end_late(p.late, p.list.pairs, sums, number);
         return;
     }
     if (p.list.pairs == 0)
@@ -344,26 +317,23 @@ template <class F> __device__ inline void run_block_program(const block_program 
 
 /* The programs of a launch. `fetch(program)` asks for the rows of a program's tasks, which do not
  * depend on what has not ended yet. */
-template <class F, class G>
-__device__ inline void run_programs(const program_list &list, block_program (&program)[2],
-                                    F run_task, G fetch) {
+template <int N, class F, class G>
+__device__ inline void run_programs(const program_list<N> &list, F run_task, G fetch) {
+    extern __shared__ block_program programs[]; /* N of them */
     let_next_begin();
-    put_program(read_program(list, 0), program[0]);
-    uint4 next = read_program(list, 1);
+    const auto *from = reinterpret_cast<const uint2 *>(list.of);
+    for (unsigned i = threadIdx.x; i < unsigned(list.count) * sizeof *list.of / sizeof *from; i += BLOCK)
+        reinterpret_cast<uint2 *>(programs)[i] = from[i];
     __syncthreads();
-    fetch(program[0]);
+    for (int i = 0; i < list.count; i++)
+        fetch(programs[i]);
     wait_for_last();
     for (int i = 0; i < list.count; i++) {
-        __syncthreads(); /* the one before has ended */
-        put_program(next, program[(i + 1) % 2]);
-        next = read_program(list, i + 2);
-        run_block_program(program[i % 2],
-                          [&](auto... number) { run_task(program[i % 2], number...); });
-        if (i + 1 < list.count && threadIdx.x >= 32) /* the first warp may be at the numbers */
-            fetch(program[(i + 1) % 2]);
+        const block_program &p = programs[i];
+        if (p.list.needs_numbers) /* else the last warp may still be at them */
+            __syncthreads();
+        run_block_program(p, [&](auto... number) { run_task(p, number...); });
     }
-    if (threadIdx.x == 0)
-        *list.done = list.first + unsigned(list.count);
 }
 
 } // namespace gpu

@@ -36,7 +36,7 @@ __device__ static void sum_long(const vector_pair &p, double *of_warp) {
 __device__ static void hand_over(int pairs, const double *sums, const late_end &late, answer *to,
                                  unsigned long long number) {
     if (late.numbers) {
-        end_late(late, pairs, sums);
+        end_late(late, pairs, sums, late_number(late));
         return;
     }
     for (int k = static_cast<int>(threadIdx.x); k < pairs; k += THREADS)
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(THREADS)
         if (blockIdx.x < blocks)
             for (size_t i = blockIdx.x * THREADS + threadIdx.x; i < op.n;
                  i += static_cast<size_t>(blocks) * THREADS)
-                put(op.out, op.single, i, element(op, i));
+                update(op, i);
     }
     if constexpr (PAIRS > 0) {
         __shared__ double of_warp[PAIRS][THREADS / 32]; /* of long pairs */
@@ -118,15 +118,33 @@ static int queued;
 static double *partials;
 static unsigned *finished;
 
+/* How many operations the wave that begins with this one has, and how many teams of warps take them:
+ * not so many that each has to come back often. */
+static void size_wave(vector_op *op, int left) {
+    int count = 1, shift = 0;
+    size_t longest = op->n;
+    for (; count < left && !op[count].starts_wave; count++)
+        longest = std::max(longest, op[count].n);
+    while (shift < 3 && (1 << shift) < count && longest << (shift + 1) <= 2 * BLOCK)
+        shift++;
+    op->in_wave = static_cast<uint8_t>(count);
+    op->teams_log2 = static_cast<uint8_t>(shift);
+}
+
 template <int PAIRS>
 static size_t fill_program(program<PAIRS> &p, size_t count, const vector_pair *pairs) {
     size_t longest = 0;
     p.ops = queued;
     p.pairs = static_cast<int>(count);
+    p.needs_numbers = false;
     for (int o = 0; o < queued; o++) {
         p.op[o] = queue[o];
         longest = std::max(longest, queue[o].n);
     }
+    for (int o = 0; o < queued; o += p.op[o].in_wave)
+        size_wave(p.op + o, queued - o);
+    for (int o = 0; queued > 0 && o < p.op[0].in_wave; o++)
+        p.needs_numbers |= p.op[o].factor != nullptr;
     for (size_t k = 0; k < count; k++) {
         p.pair[k] = pairs[k];
         longest = std::max(longest, pairs[k].n);
@@ -160,58 +178,34 @@ static task_kernel kernel_of_tasks; /* of those that are queued */
 
 /* ---- Programs ---- */
 
-enum { PROGRAMS = 8 }; /* of one launch */
-static block_program *ring, *ring_there; /* memory of the host that the GPU sees */
-static volatile unsigned long long *done, *done_there;
-static unsigned long long posted, launched; /* programs */
+static program_list<PROGRAMS> waiting; /* to be launched */
 static task_kernel kernel_of_programs;
 
-static bool make_ring() {
-    void *memory, *there;
-    const size_t bytes = RING * sizeof(block_program) + sizeof *done;
-    if (ring)
-        return true;
-    if (!GPU_CHECK(cudaHostAlloc(&memory, bytes, cudaHostAllocMapped)) ||
-        !GPU_CHECK(cudaHostGetDevicePointer(&there, memory, 0)))
-        return false;
-    memset(memory, 0, bytes);
-    ring = static_cast<block_program *>(memory);
-    ring_there = static_cast<block_program *>(there);
-    done = reinterpret_cast<unsigned long long *>(ring + RING);
-    done_there = reinterpret_cast<unsigned long long *>(ring_there + RING);
-    return true;
+template <int N> static void launch_list(void (*kernel)(program_list<N>), const program_list<N> &list) {
+    constexpr int SHARED = N * sizeof(block_program);
+    static void (*has_room)(program_list<N>); /* for programs, the last kernel that was asked */
+    if (has_room != kernel &&
+        !GPU_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED)))
+        return;
+    has_room = kernel;
+    launch_small(kernel, dim3(1), dim3(BLOCK), SHARED, list);
 }
 
 static void launch_programs() {
-    if (posted == launched)
-        return;
-    const program_list list = {ring_there, launched, static_cast<int>(posted - launched),
-                               done_there};
-    launched = posted;
-    launch_small(kernel_of_programs, dim3(1), dim3(BLOCK), 0, list);
-}
-
-/* Until the place of the next program is free; false: the GPU failed. */
-static bool wait_for_place() {
-    while (posted - *done >= RING) {
-        launch_programs();
-        const cudaError_t error = cudaStreamQuery(stream);
-        if (error != cudaErrorNotReady && posted - *done >= RING)
-            return check(error != cudaSuccess ? error : cudaErrorUnknown, "a kernel");
-    }
-    return true;
+    const int count = waiting.count;
+    if (count == 1)
+        launch_list(kernel_of_programs.one, program_list<1>{1, {waiting.of[0]}});
+    else if (count > 1)
+        launch_list(kernel_of_programs.several, waiting);
+    waiting.count = 0;
 }
 
 static void send_tasks(size_t count, const vector_pair *pairs, const question &q) {
     const int of_program = task_count;
     task_count = 0;
-    if (posted != launched && kernel_of_programs != kernel_of_tasks)
+    if (kernel_of_programs.one != kernel_of_tasks.one)
         launch_programs();
-    if (!make_ring() || !wait_for_place()) {
-        queued = 0;
-        return;
-    }
-    block_program &p = ring[posted % RING];
+    block_program &p = waiting.of[waiting.count];
     fill_program(p.list, count, pairs);
     p.to = q.to;
     p.number = q.number;
@@ -219,7 +213,7 @@ static void send_tasks(size_t count, const vector_pair *pairs, const question &q
     for (int i = 0; i < of_program; i++)
         p.of[i] = tasks[i];
     kernel_of_programs = kernel_of_tasks;
-    if (++posted - launched == PROGRAMS)
+    if (++waiting.count == PROGRAMS)
         launch_programs();
 }
 
@@ -300,15 +294,18 @@ static bool meets_task(const vector_op &op, int number) {
     return false;
 }
 
-/* Whether an operation meets what one of its wave writes. */
+static bool reads(const vector_op &op, const void *memory) {
+    for (int t = 0; t < op.count || (t < 2 && op.kind == APPLY); t++)
+        if (op.in[t] == memory)
+            return true;
+    return false;
+}
+
+/* Whether one of an operation and one of its wave writes what the other uses. */
 static bool meets_wave(const vector_op &op) {
     for (int o = queued - 1; o >= 0; o--) {
-        if (queue[o].kind == TASK)
-            return true;
-        for (int t = 0; t < op.count || (t < 2 && op.kind == APPLY); t++)
-            if (op.in[t] == queue[o].out)
-                return true;
-        if (op.out == queue[o].out)
+        if (queue[o].kind == TASK || op.out == queue[o].out || reads(op, queue[o].out) ||
+            reads(queue[o], op.out))
             return true;
         if (queue[o].starts_wave)
             break;
@@ -337,7 +334,7 @@ void enqueue_task(task_kernel kernel, const void *bytes, size_t size, size_t use
                   const task_memory *memory) {
     std::lock_guard<std::recursive_mutex> hold(lock);
     bool fits =
-        !closed && queued < QUEUE && task_count < TASKS && (task_count == 0 || kernel_of_tasks == kernel);
+        !closed && queued < QUEUE && task_count < TASKS && (task_count == 0 || kernel_of_tasks.one == kernel.one);
     for (int o = 0; o < queued; o++)
         fits = fits && queue[o].n <= LONGEST_IN_BLOCK;
     if (!fits)

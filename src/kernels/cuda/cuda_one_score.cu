@@ -50,8 +50,8 @@ __device__ void sum_block(const real *g, const real *h, pass_room<PER, WARPS> &r
         }
     }
     meet_team<WARPS>();
-    for (int i = me; i < 2 * LANES * PER; i += 32 * WARPS) {
-        const int kind = i / (LANES * PER), j = i % (LANES * PER);
+    if (me < 2 * LANES * PER) {
+        const int kind = me / (LANES * PER), j = me % (LANES * PER);
         double of_warp[WARPS], s = 0.0;
 #pragma unroll
         for (int other = 0; other < WARPS; other++)
@@ -63,13 +63,48 @@ __device__ void sum_block(const real *g, const real *h, pass_room<PER, WARPS> &r
     }
 }
 
+/* A row as it comes from memory: lane l has columns l, l + LANES, ... */
+template <class real, int PER> struct row_values {
+    size_t row;
+    bool there;
+    int32_t label;
+    double target;
+    real weight, x[PER]; /* weight: its logit where the sweep has those */
+};
+
+template <class real, int PER>
+__device__ row_values<real, PER> load_row(const sweep_task<real> &a, size_t i, int lane) {
+    row_values<real, PER> r;
+    r.there = i < a.count;
+    r.row = a.row_at(r.there ? i : a.count - 1);
+    const real *from = a.x + r.row * a.stride;
+#pragma unroll
+    for (int p = 0; p < PER; p++) {
+        const size_t j = size_t(lane + LANES * p);
+        r.x[p] = j < a.columns ? from[j] : real(0);
+    }
+    r.weight = a.logit ? a.logit[r.row] : a.weight ? a.weight[r.row] : real(1);
+    r.label = a.target ? 0 : a.label[r.row];
+    r.target = a.target ? a.target[r.row] : 0.0;
+    return r;
+}
+
 /* ALONE: one block, or half of it, which writes the outputs. */
 template <class real, int PER, int WARPS, bool ALONE>
 __device__ void one_score_rows(const sweep_task<real> &a, const finish_task<real> &f,
                                pass_room<PER, WARPS> &room, real *partial, double *losses) {
     constexpr int BLOCK = 32 * WARPS;
+    constexpr bool AHEAD = PER * sizeof(real) <= 32; /* there are registers for two rows */
+    static_assert(2 * LANES * PER <= BLOCK, "a thread has one output");
     const int me = place_in_team<WARPS>(), lane = me % LANES;
     const size_t groups = size_t(gridDim.x) * (BLOCK / LANES);
+    /* all lanes of a warp stay together */
+    const size_t first = (blockIdx.x * size_t(BLOCK) + size_t(me)) / LANES,
+                 in_warp = first % (32 / LANES);
+    size_t turn = first - in_warp;
+    row_values<real, PER> next;
+    if (AHEAD && turn < a.count)
+        next = load_row<real, PER>(a, turn + in_warp, lane);
     real w[PER], v[PER], g[PER], h[PER];
 #pragma unroll
     for (int p = 0; p < PER; p++) {
@@ -78,60 +113,62 @@ __device__ void one_score_rows(const sweep_task<real> &a, const finish_task<real
         v[p] = a.v && j < a.columns ? a.v[j] : real(0);
         g[p] = h[p] = real(0);
     }
+    /* what the output of this thread is made with */
+    const bool second_output = me >= LANES * PER;
+    const size_t column = size_t(me % (LANES * PER));
+    const bool has_output = me < 2 * LANES * PER && column < a.columns &&
+                            (second_output ? a.hessian : a.gradient);
+    real of_column = 0, of_class = 0, at = 0;
+    if (ALONE && has_output) {
+        of_column = f.ridge_column ? f.ridge_column[column] : real(0);
+        of_class = f.ridge_class ? f.ridge_class[0] : real(0);
+        at = (second_output ? f.v : f.w)[column];
+    }
     double loss = 0.0;
-    /* all lanes of a warp stay together */
-    const size_t first = (blockIdx.x * size_t(BLOCK) + size_t(me)) / LANES;
-    for (size_t turn = first / (32 / LANES) * (32 / LANES); turn < a.count; turn += groups) {
-        const size_t i = turn + first % (32 / LANES);
-        const bool there = i < a.count;
-        const size_t row = a.row_at(there ? i : a.count - 1);
-        const real *from = a.x + row * a.stride;
-        real x[PER], s = 0, t = 0;
-#pragma unroll
-        for (int p = 0; p < PER; p++) {
-            const size_t j = size_t(lane + LANES * p);
-            x[p] = j < a.columns ? from[j] : real(0);
+    for (; turn < a.count; turn += groups) {
+        row_values<real, PER> r;
+        if constexpr (AHEAD) {
+            r = next;
+            if (turn + groups < a.count)
+                next = load_row<real, PER>(a, turn + groups + in_warp, lane);
+        } else {
+            r = load_row<real, PER>(a, turn + in_warp, lane);
         }
-        const real weight = there ? row_weight(a, row) : real(0);
+        real s = 0, t = 0;
 #pragma unroll
         for (int p = 0; p < PER; p++) {
-            s += x[p] * w[p];
-            t += x[p] * v[p];
+            s += r.x[p] * w[p];
+            t += r.x[p] * v[p];
         }
         s = sum_of_row(s);
         if (a.v)
             t = sum_of_row(t);
+        const real weight = !r.there ? real(0) : a.logit ? sigmoid_of(r.weight) : r.weight;
         real residual, second;
-        const real of_row = one_score(a, row, s, t, &residual, &second);
-        const real r = weight * residual, q = weight * second;
+        const real of_row = one_score(a, r.label != 0, r.target, s, t, &residual, &second);
+        const real by_w = weight * residual, by_v = weight * second;
 #pragma unroll
         for (int p = 0; p < PER; p++) {
-            g[p] += r * x[p];
-            h[p] += q * x[p];
+            g[p] += by_w * r.x[p];
+            h[p] += by_v * r.x[p];
         }
-        if (there && lane == 0) {
-            put_row_outputs(a, row, of_row, residual * t, s > 0);
+        if (r.there && lane == 0) {
+            put_row_outputs(a, r.row, of_row, residual * t, s > 0);
             loss += double(weight) * double(of_row);
         }
     }
     const int outputs = (a.gradient ? 1 : 0) + (a.hessian ? 1 : 0);
     if (outputs > 0)
         sum_block<real, PER, WARPS>(g, h, room);
-    for (int i = me; i < 2 * LANES * PER; i += BLOCK) { /* those that it has summed */
-        const bool second = i >= LANES * PER;
-        const size_t j = size_t(i % (LANES * PER));
-        if (j >= a.columns || !(second ? a.hessian : a.gradient))
-            continue;
-        const double sum = room.sum[second][0][j];
+    if (has_output) { /* which this thread has summed */
+        const double sum = room.sum[second_output][0][column];
         if constexpr (ALONE) {
-            const double ridge = f.ridge + (f.ridge_column ? double(f.ridge_column[j]) : 0.0) +
-                                 (f.ridge_class ? double(f.ridge_class[0]) : 0.0);
-            const real *of = second ? f.v : f.w;
-            (second ? f.hessian : f.gradient)[j] =
-                real(f.scale * sum + (ridge != 0.0 ? ridge * double(of[j]) : 0.0));
+            const double ridge = f.ridge + double(of_column) + double(of_class);
+            (second_output ? f.hessian : f.gradient)[column] =
+                real(f.scale * sum + (ridge != 0.0 ? ridge * double(at) : 0.0));
         } else {
-            partial[(blockIdx.x * size_t(outputs) + (second && a.gradient)) * a.columns + j] =
-                real(sum);
+            partial[(blockIdx.x * size_t(outputs) + (second_output && a.gradient)) * a.columns +
+                    column] = real(sum);
         }
     }
     if (ALONE && !f.to)
@@ -167,19 +204,14 @@ template <class real> struct small_sweep {
     finish_task<real> f;
 };
 
-constexpr int ALL_WARPS = gpu::BLOCK / 32, HALF = ALL_WARPS / 2;
-
-template <int PER> union small_room {
-    pass_room<PER, ALL_WARPS> whole;
-    pass_room<PER, HALF> half[2];
-};
+constexpr int HALF = gpu::BLOCK / 32 / 2; /* warps */
 
 template <class real>
 __device__ const small_sweep<real> &sweep_of(const gpu::block_program &p, int number) {
     return *reinterpret_cast<const small_sweep<real> *>(p.of[number].bytes);
 }
 
-/* Asks for the lines of rows, by threads 32 and on. */
+/* Asks for the lines of rows. */
 __device__ void fetch_lines(const void *begin, size_t bytes, size_t of, size_t step) {
     const char *at = static_cast<const char *>(begin);
     for (size_t i = of * 128; i < bytes; i += step * 128)
@@ -187,7 +219,7 @@ __device__ void fetch_lines(const void *begin, size_t bytes, size_t of, size_t s
 }
 
 template <class real> __device__ void fetch_rows(const sweep_task<real> &a) {
-    const size_t me = threadIdx.x % (gpu::BLOCK - 32), all = gpu::BLOCK - 32;
+    const size_t me = threadIdx.x, all = gpu::BLOCK;
     if (a.index) {
         for (size_t i = me; i < a.count; i += all) {
             const size_t row = a.index[i];
@@ -202,24 +234,23 @@ template <class real> __device__ void fetch_rows(const sweep_task<real> &a) {
         fetch_lines(a.label + a.first, a.count * sizeof *a.label, me, all);
 }
 
-template <class real, int PER>
+template <class real, int PER, int N>
 __global__ void __launch_bounds__(gpu::BLOCK, 1)
-    small_passes(const __grid_constant__ gpu::program_list list) {
-    __shared__ small_room<PER> room;
-    __shared__ gpu::block_program program[2];
+    small_passes(const __grid_constant__ gpu::program_list<N> list) {
+    __shared__ pass_room<PER, HALF> room[2];
+    /* A task has half of the block, with or without another one beside it: whether two come together
+     * must not change how its sums are added up. */
     struct sweeps {
-        small_room<PER> &room;
-        __device__ void operator()(const gpu::block_program &p, int number) const {
+        pass_room<PER, HALF> (&room)[2];
+        __device__ void operator()(const gpu::block_program &p, int first, int second = -1) const {
+            const int half = int(threadIdx.x) / (32 * HALF), number = half ? second : first;
+            if (number < 0)
+                return;
             const small_sweep<real> &s = sweep_of<real>(p, number);
-            one_score_rows<real, PER, ALL_WARPS, true>(s.a, s.f, room.whole, nullptr, nullptr);
-        }
-        __device__ void operator()(const gpu::block_program &p, int first, int second) const {
-            const int half = int(threadIdx.x) / (32 * HALF);
-            const small_sweep<real> &s = sweep_of<real>(p, half ? second : first);
-            one_score_rows<real, PER, HALF, true>(s.a, s.f, room.half[half], nullptr, nullptr);
+            one_score_rows<real, PER, HALF, true>(s.a, s.f, room[half], nullptr, nullptr);
         }
     };
-    gpu::run_programs(list, program, sweeps{room}, [](const gpu::block_program &p) {
+    gpu::run_programs(list, sweeps{room}, [](const gpu::block_program &p) {
         for (int o = 0; o < p.list.ops; o++)
             if (p.list.op[o].kind == gpu::TASK)
                 fetch_rows(sweep_of<real>(p, p.list.op[o].operation).a);
@@ -261,7 +292,7 @@ static void run_pass(const sweep_task<real> &a, const blv_sweep *sweep, blv_swee
         {a.row_cross, rows, true},
         {a.row_probability, rows, true},
         {a.row_class, a.rows * sizeof(int32_t), true}};
-    gpu::enqueue_task(small_passes<real, PER>, &small, sizeof small, sizeof uses / sizeof *uses,
+    gpu::enqueue_task({small_passes<real, PER, 1>, small_passes<real, PER, gpu::PROGRAMS>}, &small, sizeof small, sizeof uses / sizeof *uses,
                       uses);
     if (!sweep->loss)
         return;

@@ -137,21 +137,28 @@ __device__ void put_row_outputs(const sweep_task<real> &a, size_t row, real loss
         a.row_class[row] = best;
 }
 
-/* One score: logistic or squares. Loss, and what the gradient and H v are made with. */
+/* One score: logistic, with its label, or squares, with their target. Loss, and what the gradient and
+ * H v are made with. */
 template <class real>
-__device__ real one_score(const sweep_task<real> &a, size_t row, real s, real t, real *residual,
-                          real *second) {
+__device__ real one_score(const sweep_task<real> &a, bool label, double target, real s, real t,
+                          real *residual, real *second) {
     if (a.target) {
-        *residual = real(double(s) - a.target[row]);
+        *residual = real(double(s) - target);
         *second = t;
         return *residual * *residual / 2;
     }
     const real e = exp(-fabs(s)), larger = 1 / (1 + e), smaller = e * larger;
-    const bool label = a.label[row] != 0;
     *residual = label ? (s > 0 ? -smaller : -larger) : (s > 0 ? larger : smaller);
     *second = smaller * larger * t;
     const real sign = label ? s : -s;
     return a.losses ? log1p(e) + (sign > 0 ? real(0) : -sign) : real(0);
+}
+
+template <class real>
+__device__ real one_score(const sweep_task<real> &a, size_t row, real s, real t, real *residual,
+                          real *second) {
+    return one_score(a, !a.target && a.label[row] != 0, a.target ? a.target[row] : 0.0, s, t,
+                     residual, second);
 }
 
 /* s: scores of W, then of V, which become coefficients. Returns the loss. */
