@@ -108,7 +108,7 @@ static int spent(void *context) {
 }
 
 /* y becomes y*(x), with |gy| at a millionth of what it is at y = 0 in single precision, and at
- * 1e-10 of it in double. BLV_E_UNSUPPORTED: that takes too long. */
+ * 1e-13 of it in double. BLV_E_UNSUPPORTED: that takes too long. */
 static blv_error solve_lower(blv_run *run, const blv_problem_def *def, blv_vec *y) {
     const bool is_single = blv_space_precision(def->space_y) == BLV_F32;
     double residual, first = NAN;
@@ -119,7 +119,7 @@ static blv_error solve_lower(blv_run *run, const blv_problem_def *def, blv_vec *
         first = blv_vec_norm(gy);
     blv_vec_destroy(gy);
     blv_vec_copy(y, blv_run_y(run));
-    const double tol = (is_single ? 1e-6 : 1e-10) * (isfinite(first) ? first : 0.0);
+    const double tol = (is_single ? 1e-6 : 1e-13) * (isfinite(first) ? first : 0.0);
     size_t passes = 0;
     BLV_CHECK(blv_solve_lower(blv_run_problem(run), blv_run_x(run), y, tol, spent, &passes,
                               &residual, NULL));
