@@ -100,16 +100,17 @@ static void store_point(blv_recorder *recorder, const blv_values *point) {
     free(text);
 }
 
-/* Whether evaluating a point has taken long enough: so many passes over the samples of g. */
+/* Oracle calls that evaluating a point may still take. */
 static int spent(void *context) {
-    enum { MOST_PASSES = 2000 };
-    size_t *passes = context;
-    return ++*passes > MOST_PASSES;
+    size_t *left = context;
+    return *left == 0 || --*left == 0;
 }
 
-/* y becomes y*(x), with |gy| at a millionth of what it is at y = 0 in single precision, and at
- * 1e-13 of it in double. BLV_E_UNSUPPORTED: that takes too long. */
+/* y becomes y*(x), with |gy| at a millionth of what it is at y = 0 in single precision, and in
+ * double at 1e-10 of it, and at 1e-13 where that is soon done. BLV_E_UNSUPPORTED: it takes too
+ * long. */
 static blv_error solve_lower(blv_run *run, const blv_problem_def *def, blv_vec *y) {
+    enum { MOST_CALLS = 20000, SOON = 200 }; /* a Hessian may be formed several times */
     const bool is_single = blv_space_precision(def->space_y) == BLV_F32;
     double residual, first = NAN;
     blv_vec *gy = NULL;
@@ -119,11 +120,15 @@ static blv_error solve_lower(blv_run *run, const blv_problem_def *def, blv_vec *
         first = blv_vec_norm(gy);
     blv_vec_destroy(gy);
     blv_vec_copy(y, blv_run_y(run));
-    const double tol = (is_single ? 1e-6 : 1e-13) * (isfinite(first) ? first : 0.0);
-    size_t passes = 0;
-    BLV_CHECK(blv_solve_lower(blv_run_problem(run), blv_run_x(run), y, tol, spent, &passes,
-                              &residual, NULL));
-    return spent(&passes) ? BLV_E_UNSUPPORTED : BLV_OK;
+    first = isfinite(first) ? first : 0.0;
+    size_t left = MOST_CALLS, soon = SOON;
+    BLV_CHECK(blv_solve_lower(blv_run_problem(run), blv_run_x(run), y,
+                              (is_single ? 1e-6 : 1e-10) * first, spent, &left, &residual, NULL));
+    if (left == 0)
+        return BLV_E_UNSUPPORTED;
+    return is_single ? BLV_OK
+                     : blv_solve_lower(blv_run_problem(run), blv_run_x(run), y, 1e-13 * first,
+                                       spent, &soon, &residual, NULL);
 }
 
 /* Phi alone: the lower level solved tightly, without what the gradient needs, which is most of the
