@@ -48,8 +48,14 @@ typedef struct bench_request {
 
 /* ---- Records of finished runs ---- */
 
-typedef enum bench_job_kind { BENCH_REFERENCE, BENCH_TUNING, BENCH_RUN } bench_job_kind;
-extern const char *const bench_job_words[]; /* "reference", "tuning", "run" */
+/* BENCH_FINAL: one of the best settings of the tuning, over the whole limit. */
+typedef enum bench_job_kind {
+    BENCH_REFERENCE,
+    BENCH_TUNING,
+    BENCH_FINAL,
+    BENCH_RUN
+} bench_job_kind;
+extern const char *const bench_job_words[]; /* "reference", "tuning", "final", "run" */
 
 enum { BENCH_KEY_SIZE = 20 };
 
@@ -70,6 +76,7 @@ typedef struct bench_record {
     int64_t run;          /* number in the run store; 0: none */
     const char *rejected; /* why there was no run; NULL: there was one */
     size_t tried;         /* tuning runs that it stands for, of stored points; 0: itself */
+    size_t finals;        /* likewise, over the whole limit */
 } bench_record;
 
 extern const blv_field bench_record_fields[];
@@ -138,7 +145,8 @@ void bench_close(bench *b);
 
 /* "soba/tuned", or "exact" for a reference. */
 const char *bench_job_entry(const bench *b, const bench_job *job);
-/* The tuning job whose setting was chosen; NULL: none of them came to an end. */
+/* The job whose setting was chosen: the best final one, or of tuning where there is none; NULL:
+ * none of them came to an end. */
 const bench_job *bench_chosen(const bench *b, size_t variant, size_t entry);
 /* Seconds on a clock of the system. */
 double bench_clock(clockid_t id);
@@ -168,6 +176,11 @@ blv_error bench_tuned_set(const bench *b, size_t variant, size_t entry, blv_valu
 /* Those that follow from what came out: around automatic values, and beyond an edge of the grid
  * where the best setting is. *added: whether there are any. */
 blv_error bench_plan_more_tuning(bench *b, bool *added);
+/* The final round, where tuning has a shorter limit than the runs: the best settings and the
+ * untuned one over the whole limit. */
+blv_error bench_plan_final(bench *b);
+/* What decides it: the metric, or what chooses where that is of test rows. */
+const char *bench_judged_by(const bench_suite *suite);
 /* Reads the finished runs of the folder and gives them to the jobs. */
 blv_error bench_load_records(bench *b);
 void bench_forget_records(bench *b);

@@ -171,6 +171,9 @@ blv_error bench_run_all(bench *b, blv_message *why) {
         BLV_CHECK(bench_load_records(b));
         BLV_CHECK(bench_execute(b));
     }
+    BLV_CHECK(bench_plan_final(b));
+    BLV_CHECK(bench_load_records(b));
+    BLV_CHECK(bench_execute(b));
     BLV_CHECK(bench_plan(b, true));
     BLV_CHECK(bench_load_records(b));
     return bench_execute(b);

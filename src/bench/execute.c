@@ -43,6 +43,14 @@ typedef struct making {
 
 /* ---- Points ---- */
 
+/* Whether the suite asks for the gradient, which takes most of the work of a certificate. */
+static bool wants_gradient(const bench_suite *suite) {
+    bool wanted = strcmp(suite->metric, "grad_norm") == 0;
+    for (size_t i = 0; i < suite->show.count; i++)
+        wanted = wanted || strcmp(suite->show.items[i], "grad_norm") == 0;
+    return wanted;
+}
+
 static uint64_t calls_of(const blv_result *result) {
     return blv_counts_total(&result->counts) + blv_counts_total(&result->setup_counts);
 }
@@ -92,32 +100,51 @@ static void store_point(blv_recorder *recorder, const blv_values *point) {
     free(text);
 }
 
-/* Phi alone: the lower level solved as tightly as for a certificate, without what the gradient
- * needs, which is most of the work. */
+/* Oracle calls that evaluating a point may still take. */
+static int spent(void *context) {
+    size_t *left = context;
+    return *left == 0 || --*left == 0;
+}
+
+/* y becomes y*(x), with |gy| at a millionth of what it is at y = 0 in single precision, and in
+ * double at 1e-10 of it, and at 1e-13 where that is soon done. BLV_E_UNSUPPORTED: it takes too
+ * long. */
+static blv_error solve_lower(blv_run *run, const blv_problem_def *def, blv_vec *y) {
+    enum { MOST_CALLS = 20000, SOON = 200 }; /* a Hessian may be formed several times */
+    const bool is_single = blv_space_precision(def->space_y) == BLV_F32;
+    double residual, first = NAN;
+    blv_vec *gy = NULL;
+    BLV_CHECK(blv_vec_create(&gy, def->space_y));
+    blv_vec_fill(y, 0.0);
+    if (def->lower(def->user, NULL, blv_run_x(run), y, NULL, NULL, gy) == 0)
+        first = blv_vec_norm(gy);
+    blv_vec_destroy(gy);
+    blv_vec_copy(y, blv_run_y(run));
+    first = isfinite(first) ? first : 0.0;
+    size_t left = MOST_CALLS, soon = SOON;
+    BLV_CHECK(blv_solve_lower(blv_run_problem(run), blv_run_x(run), y,
+                              (is_single ? 1e-6 : 1e-10) * first, spent, &left, &residual, NULL));
+    if (left == 0)
+        return BLV_E_UNSUPPORTED;
+    return is_single ? BLV_OK
+                     : blv_solve_lower(blv_run_problem(run), blv_run_x(run), y, 1e-13 * first,
+                                       spent, &soon, &residual, NULL);
+}
+
+/* Phi alone: the lower level solved tightly, without what the gradient needs, which is most of the
+ * work. */
 static blv_error add_phi(blv_values *point, blv_run *run) {
     const blv_problem_def *def = blv_problem_definition(blv_run_problem(run));
-    const double as_small_as_can_be = 0.0;
-    double phi = NAN, residual;
+    double phi = NAN;
     blv_vec *y = NULL;
     blv_error error = blv_vec_create(&y, def->space_y);
-    if (error == BLV_OK) {
-        blv_vec_copy(y, blv_run_y(run));
-        error = blv_solve_lower(blv_run_problem(run), blv_run_x(run), y, as_small_as_can_be, NULL,
-                                NULL, &residual, NULL);
-    }
+    if (error == BLV_OK)
+        error = solve_lower(run, def, y);
     if (error != BLV_OK || def->many_minimizers ||
         def->upper(def->user, NULL, blv_run_x(run), y, &phi, NULL, NULL) != 0)
         phi = NAN;
     blv_vec_destroy(y);
     return error == BLV_E_MEMORY ? error : blv_values_add_real(point, "phi", phi);
-}
-
-/* Whether the gradient is asked for at every point. */
-static bool wants_gradient(const bench_suite *suite) {
-    bool wanted = strcmp(suite->metric, "grad_norm") == 0;
-    for (size_t i = 0; i < suite->show.count; i++)
-        wanted = wanted || strcmp(suite->show.items[i], "grad_norm") == 0;
-    return wanted;
 }
 
 /* end: NULL while it runs. */
@@ -128,10 +155,9 @@ static blv_error add_point(making *m, blv_run *run, const blv_solution *end) {
     BLV_CHECK(bench_record_point(&m->record, result->iterations, result->seconds, &point));
     BLV_CHECK(add_counts(point, result));
     BLV_CHECK(add_measures(point, run));
-    if (when == BENCH_CERTIFY_POINTS && !end && !wants_gradient(&m->w->b->suite))
-        BLV_CHECK(add_phi(point, run));
-    else if (when == BENCH_CERTIFY_POINTS || (end && when == BENCH_CERTIFY_END))
-        BLV_CHECK(add_certificate(point, run, end));
+    if (when == BENCH_CERTIFY_POINTS || (end && when == BENCH_CERTIFY_END))
+        BLV_CHECK(wants_gradient(&m->w->b->suite) ? add_certificate(point, run, end)
+                                                  : add_phi(point, run));
     store_point(&m->recorder, point);
     return BLV_OK;
 }
@@ -297,7 +323,8 @@ static blv_error do_run(worker *w, const bench_job *job) {
         .next = 1};
     const blv_solve_options options = {.size = sizeof options,
                                        .solver = job->solver,
-                                       .no_certificate = job->certify == BENCH_CERTIFY_NEVER,
+                                       .no_certificate = job->certify == BENCH_CERTIFY_NEVER ||
+                                                         !wants_gradient(&w->b->suite),
                                        .context = &m,
                                        .begin = begin_run,
                                        .end = end_run};

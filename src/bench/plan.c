@@ -10,8 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const bench_job_words[] = {
-    [BENCH_REFERENCE] = "reference", [BENCH_TUNING] = "tuning", [BENCH_RUN] = "run", NULL};
+const char *const bench_job_words[] = {[BENCH_REFERENCE] = "reference",
+                                       [BENCH_TUNING] = "tuning",
+                                       [BENCH_FINAL] = "final",
+                                       [BENCH_RUN] = "run",
+                                       NULL};
 
 /* ---- Keys ---- */
 
@@ -59,12 +62,16 @@ static bool is_certified(const char *what) {
 static blv_error fill_job(const bench *b, bench_job *job, const blv_values *own) {
     const bench_suite *suite = &b->suite;
     const bool is_run = job->kind == BENCH_RUN, is_reference = job->kind == BENCH_REFERENCE;
+    const bool is_final = job->kind == BENCH_FINAL;
+    const char *by = is_final ? bench_judged_by(suite) : suite->choose;
     job->solver = is_reference ? "exact" : suite->entries[job->entry].solver;
-    job->limit = is_run ? suite->limit : is_reference ? suite->reference : suite->tuning;
+    job->limit = is_run || is_final ? suite->limit
+                 : is_reference     ? suite->reference
+                                    : suite->tuning;
     job->points = is_run ? suite->points : 1;
-    job->certify = is_run                                        ? suite->certify
-                   : is_reference || is_certified(suite->choose) ? BENCH_CERTIFY_END
-                                                                 : BENCH_CERTIFY_NEVER;
+    job->certify = is_run                             ? suite->certify
+                   : is_reference || is_certified(by) ? BENCH_CERTIFY_END
+                                                      : BENCH_CERTIFY_NEVER;
     if (!is_reference)
         BLV_CHECK(blv_values_update(&job->set, &suite->run_set));
     BLV_CHECK(blv_values_update(&job->set, own));

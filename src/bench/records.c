@@ -33,6 +33,7 @@ const blv_field bench_record_fields[] = {
     BLV_FIELD_AS("refused", bench_record, rejected, TEXT, BLV_OPTIONAL),
     BLV_FIELD_AS("run", bench_record, run, INT64, BLV_ZERO_IS_NULL),
     BLV_FIELD_AS("tried", bench_record, tried, SIZE, BLV_ZERO_IS_NULL | BLV_OPTIONAL),
+    BLV_FIELD_AS("finals", bench_record, finals, SIZE, BLV_ZERO_IS_NULL | BLV_OPTIONAL),
     {0}};
 
 /* ---- Reading ---- */

@@ -143,10 +143,12 @@ bench_reach bench_reach_level(const bench_results *results, size_t variant, size
 
 static void add_tuning_cost(const bench *b, size_t v, size_t e, bench_cell *cell) {
     for (size_t i = 0; i < b->job_count; i++) {
-        const bench_record *record = record_of(b, i, v, e, BENCH_TUNING);
+        const bench_record *final = record_of(b, i, v, e, BENCH_FINAL);
+        const bench_record *record = final ? final : record_of(b, i, v, e, BENCH_TUNING);
         if (!record)
             continue;
-        cell->tried += record->tried ? record->tried : 1;
+        cell->tried += final ? 0 : record->tried ? record->tried : 1;
+        cell->finals += final ? 1 : record->finals;
         cell->grid_seconds += fmax(0.0, bench_record_end(record, "seconds"));
         cell->grid_calls += fmax(0.0, bench_record_end(record, "calls"));
     }

@@ -35,6 +35,7 @@ typedef struct bench_cell {
     bool is_chosen;
     blv_values chosen; /* settings, with is_chosen; borrowed */
     size_t tried;      /* settings of the grid */
+    size_t finals;     /* of them over the whole limit */
     double grid_seconds, grid_calls;
 } bench_cell;
 

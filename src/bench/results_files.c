@@ -103,6 +103,7 @@ static const blv_field cell_fields[] = {
     CELL("iterations", iterations, REAL),
     BLV_FIELD_WITH("chosen", bench_cell, chosen, VALUES, BLV_WHEN(bench_cell, is_chosen)),
     CELL("grid_settings", tried, SIZE),
+    CELL("grid_finals", finals, SIZE),
     CELL("grid_seconds", grid_seconds, REAL),
     CELL("grid_calls", grid_calls, REAL),
     {0}};

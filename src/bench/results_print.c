@@ -172,8 +172,13 @@ static void remark_cell(const bench_suite *suite, const bench_cell *cell, FILE *
     if (suite->has_command)
         fputs(", on training rows that were held out.", line);
     else
-        fprintf(line, " after %s each, which cost %.3g s and %.4g calls.", limit,
-                cell->grid_seconds, cell->grid_calls);
+        fprintf(line, " after %s each", limit);
+    if (cell->finals > 0)
+        fprintf(line, ", then the best %s of %zu of them over the whole limit",
+                bench_judged_by(suite), cell->finals);
+    if (!suite->has_command)
+        fprintf(line, "; all of it cost %.3g s and %.4g calls.", cell->grid_seconds,
+                cell->grid_calls);
 }
 
 static void put_line(const char *text, report_form form, FILE *out) {

@@ -108,11 +108,11 @@ static blv_error put_run(const bench_results *results, const bench_job *job,
 static blv_error put_choice(const bench_cell *cell, FILE *out) {
     if (!cell->is_chosen)
         return BLV_OK;
-    return put_json_line(json_pack("{s:s, s:s, s:s, s:I, s:o, s:[[n, f, f]]}", "kind",
+    return put_json_line(json_pack("{s:s, s:s, s:s, s:I, s:I, s:o, s:[[n, f, f]]}", "kind",
                                    bench_job_words[BENCH_TUNING], "variant", cell->variant, "entry",
-                                   cell->id, "tried", (json_int_t)cell->tried, "set",
-                                   blv_values_json(&cell->chosen), "rows", cell->grid_seconds,
-                                   cell->grid_calls),
+                                   cell->id, "tried", (json_int_t)cell->tried, "finals",
+                                   (json_int_t)cell->finals, "set", blv_values_json(&cell->chosen),
+                                   "rows", cell->grid_seconds, cell->grid_calls),
                          DIGITS, out);
 }
 

@@ -3,13 +3,14 @@
  * An entry whose solver runs untuned too is tried so first, so that tuned is never worse than
  * untuned on what chooses. Then comes its grid: the one of the file, or at least LEAST_SETTINGS
  * settings spread by decades around the values that the untuned run found by itself. While the best
- * setting is at an edge of the grid, the grid grows there. */
+ * setting is at an edge of the grid, the grid grows there. What is best after a short time need not
+ * be in the end: a final round of the best few and the untuned one over the whole limit decides. */
 #include "bench/bench.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { LEAST_SETTINGS = 30, MOST_KEYS = 8, MOST_VALUES = 48 };
+enum { LEAST_SETTINGS = 30, MOST_KEYS = 8, MOST_VALUES = 48, FINALISTS = 4 };
 static const double widest_gap = 0.5, widest_span = 4.0; /* in decades */
 
 /* A key of a grid and its values, in ascending order. */
@@ -23,14 +24,23 @@ static bool is_tuning(const bench_job *job, size_t variant, size_t entry) {
     return job->kind == BENCH_TUNING && job->variant == variant && job->entry == entry;
 }
 
-/* The least (or largest) end of those that came to one; the first of several. */
-const bench_job *bench_chosen(const bench *b, size_t variant, size_t entry) {
-    const char *what = b->suite.choose;
+const char *bench_judged_by(const bench_suite *suite) {
+    return strncmp(suite->metric, "test_", 5) == 0 ? suite->choose : suite->metric;
+}
+
+/* The least (or largest) end of those of a kind that came to one, but for `out` of them; the first
+ * of several. */
+static const bench_job *find_best(const bench *b, bench_job_kind kind, size_t variant, size_t entry,
+                                  const bench_job *const *out, size_t out_count) {
+    const char *what = kind == BENCH_FINAL ? bench_judged_by(&b->suite) : b->suite.choose;
     const bench_job *best = NULL;
     double best_value = NAN;
     for (size_t i = 0; i < b->job_count; i++) {
         const bench_job *job = &b->jobs[i];
-        if (!is_tuning(job, variant, entry) || !job->record || job->record->failed)
+        bool is_out = job->kind != kind || job->variant != variant || job->entry != entry;
+        for (size_t k = 0; k < out_count; k++)
+            is_out = is_out || job == out[k];
+        if (is_out || !job->record || job->record->failed)
             continue;
         double value = bench_record_end(job->record, what);
         bool better = bench_more_is_better(what) ? value > best_value : value < best_value;
@@ -40,6 +50,15 @@ const bench_job *bench_chosen(const bench *b, size_t variant, size_t entry) {
         best_value = value;
     }
     return best;
+}
+
+static const bench_job *best_tuning(const bench *b, size_t variant, size_t entry) {
+    return find_best(b, BENCH_TUNING, variant, entry, NULL, 0);
+}
+
+const bench_job *bench_chosen(const bench *b, size_t variant, size_t entry) {
+    const bench_job *best = find_best(b, BENCH_FINAL, variant, entry, NULL, 0);
+    return best ? best : best_tuning(b, variant, entry);
 }
 
 static size_t count_tuning(const bench *b, size_t variant, size_t entry) {
@@ -157,7 +176,7 @@ static size_t values_of_a_key(size_t keys) {
  * none that factors make sense for. */
 static blv_error plan_around(bench *b, size_t variant, size_t entry) {
     const bench_names *keys = &b->suite.entries[entry].tuned;
-    const bench_job *untuned = bench_chosen(b, variant, entry);
+    const bench_job *untuned = best_tuning(b, variant, entry);
     const size_t count = keys->count < MOST_KEYS ? keys->count : MOST_KEYS;
     axis axes[MOST_KEYS];
     for (size_t k = 0; k < count; k++) {
@@ -231,7 +250,7 @@ static double beyond_edge(const axis *a, double best) {
 /* Where the best setting is at an edge, the combinations with the value beyond it. One key at a
  * time, so that the grid stays a product. */
 static blv_error grow_grid(bench *b, size_t variant, size_t entry) {
-    const bench_job *best = bench_chosen(b, variant, entry);
+    const bench_job *best = best_tuning(b, variant, entry);
     axis axes[MOST_KEYS];
     const size_t count = best ? find_axes(b, variant, entry, axes) : 0;
     for (size_t k = 0; k < count; k++)
@@ -264,5 +283,53 @@ blv_error bench_plan_more_tuning(bench *b, bool *added) {
             if (bench_is_tuned(&b->suite.entries[e]) && b->suite.entries[e].detuned == 0.0)
                 BLV_CHECK(plan_more(b, v, e));
     *added = b->job_count > before;
+    return BLV_OK;
+}
+
+/* ---- The final round ---- */
+
+/* The settings are copied first: jobs move when one is added. */
+static blv_error add_final(bench *b, const bench_job *from) {
+    bench_job job = {.kind = BENCH_FINAL,
+                     .variant = from->variant,
+                     .entry = from->entry,
+                     .setting = from->setting};
+    blv_values set;
+    blv_error error = blv_values_copy(&set, &from->set);
+    if (error == BLV_OK)
+        error = bench_add_job(b, job, &set);
+    blv_values_free(&set);
+    return error;
+}
+
+static blv_error plan_final(bench *b, size_t variant, size_t entry) {
+    const bench_job *taken[FINALISTS + 1];
+    size_t indices[FINALISTS + 1], count = 0;
+    bool has_untuned = !b->suite.entries[entry].untuned;
+    while (count < FINALISTS &&
+           (taken[count] = find_best(b, BENCH_TUNING, variant, entry, taken, count))) {
+        has_untuned = has_untuned || taken[count]->setting == 0;
+        count++;
+    }
+    for (size_t i = 0; i < b->job_count && count > 0 && !has_untuned; i++)
+        if (is_tuning(&b->jobs[i], variant, entry) && b->jobs[i].setting == 0) {
+            taken[count++] = &b->jobs[i];
+            has_untuned = true;
+        }
+    for (size_t k = 0; k < count; k++)
+        indices[k] = (size_t)(taken[k] - b->jobs);
+    for (size_t k = 0; k < count; k++)
+        BLV_CHECK(add_final(b, &b->jobs[indices[k]]));
+    return BLV_OK;
+}
+
+blv_error bench_plan_final(bench *b) {
+    const bench_limit *tuning = &b->suite.tuning, *whole = &b->suite.limit;
+    if (b->suite.has_command || (tuning->kind == whole->kind && tuning->amount >= whole->amount))
+        return BLV_OK;
+    for (size_t v = 0; v < b->suite.variant_count; v++)
+        for (size_t e = 0; e < b->suite.entry_count; e++)
+            if (bench_is_tuned(&b->suite.entries[e]) && b->suite.entries[e].detuned == 0.0)
+                BLV_CHECK(plan_final(b, v, e));
     return BLV_OK;
 }

@@ -13,7 +13,6 @@ struct blv_certifier {
     blv_eval eval;
     blv_implicit *implicit;
     blv_vec *y, *v, *gradient, *estimate, *shifted;
-    blv_recycled matrix; /* H, formed where solves with it are long */
     blv_vec *random; /* right-hand side of a system that has a solution only where H is regular */
 };
 
@@ -29,22 +28,6 @@ static blv_error fill_random(blv_vec *vec) {
     return BLV_OK;
 }
 
-static blv_error open_matrix(blv_certifier *c) {
-    const size_t dim = c->eval.def->dim_y;
-    if (!blv_implicit_may_form(c->eval.def))
-        return BLV_OK;
-    c->matrix.upper = malloc(dim * dim * sizeof *c->matrix.upper);
-    c->matrix.room = malloc(dim * sizeof *c->matrix.room);
-    if (!c->matrix.upper || !c->matrix.room)
-        return BLV_E_MEMORY;
-    return blv_implicit_recycle(c->implicit, &c->matrix);
-}
-
-/* What is certified does not depend on what was before. */
-static void forget_matrix(blv_certifier *c) {
-    c->matrix.is_dense = c->matrix.products = 0.0;
-}
-
 blv_error blv_certifier_create(blv_certifier **certifier, const blv_problem *problem,
                                blv_counts *counts) {
     *certifier = NULL;
@@ -58,7 +41,7 @@ blv_error blv_certifier_create(blv_certifier **certifier, const blv_problem *pro
     if (error == BLV_OK)
         error = blv_implicit_create(&c->implicit, &c->eval);
     if (error == BLV_OK)
-        error = open_matrix(c);
+        error = blv_implicit_form(c->implicit);
     blv_vec **of_y[] = {&c->y, &c->v, &c->random},
             **of_x[] = {&c->gradient, &c->estimate, &c->shifted};
     for (size_t i = 0; error == BLV_OK && i < 3; i++)
@@ -88,16 +71,13 @@ void blv_certifier_destroy(blv_certifier *c) {
     blv_vec *all[] = {c->y, c->v, c->random, c->gradient, c->estimate, c->shifted};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         blv_vec_destroy(all[i]);
-    free(c->matrix.upper);
-    free(c->matrix.room);
     free(c);
 }
 
 size_t blv_certifier_bytes(const blv_certifier *c) {
     return sizeof *c + blv_implicit_bytes(c->implicit) + blv_eval_bytes(&c->eval) +
            3 * blv_space_vec_bytes(c->eval.def->space_y) +
-           3 * blv_space_vec_bytes(c->eval.def->space_x) +
-           (c->matrix.upper ? (c->eval.def->dim_y + 1) * c->eval.def->dim_y * sizeof(double) : 0);
+           3 * blv_space_vec_bytes(c->eval.def->space_x);
 }
 
 /* estimate = fx - J v at the y and v handed in. */
@@ -127,7 +107,7 @@ blv_flow blv_certifier_phi(blv_certifier *c, const blv_vec *x, const blv_vec *y,
     const double rel = 1e-6; /* half the products of a solve to the last digit */
     blv_implicit_result solved;
     double scale;
-    forget_matrix(c);
+    blv_implicit_forget(c->implicit);
     blv_vec_copy(c->y, y);
     blv_flow flow = blv_implicit_value(c->implicit, x, c->y, rel, c->gradient, &scale, &solved);
     *phi = solved.phi;
@@ -142,7 +122,7 @@ blv_flow blv_certifier_make(blv_certifier *c, const blv_vec *x, const blv_vec *y
                            .linear_residual = NAN,
                            .start_phi = NAN,
                            .projected = c->eval.def->project_x != NULL};
-    forget_matrix(c);
+    blv_implicit_forget(c->implicit);
     BLV_TRY(blv_eval_lower(&c->eval, NULL, x, y, NULL, NULL, c->y));
     out.inner_residual = blv_vec_norm(c->y);
     if (v)

@@ -31,6 +31,9 @@ struct blv_implicit {
     blv_vec *gy, *gy_trial, *y_trial, *p;
     blv_vec *fy, *jv;
     blv_vec *unit, *column; /* of H, where it is formed; NULL: never */
+    blv_recycled matrix;    /* H, formed where solves with it are long; see blv_implicit_form */
+    size_t *rows;           /* of the samples */
+    blv_batch sample;       /* that it is formed from; none: all */
 };
 
 blv_error blv_implicit_create(blv_implicit **implicit, blv_eval *eval) {
@@ -70,6 +73,9 @@ void blv_implicit_destroy(blv_implicit *m) {
     blv_vec_destroy(m->jv);
     blv_vec_destroy(m->unit);
     blv_vec_destroy(m->column);
+    free(m->matrix.upper);
+    free(m->matrix.room);
+    free(m->rows);
     free(m);
 }
 
@@ -81,6 +87,36 @@ blv_error blv_implicit_recycle(blv_implicit *m, blv_recycled *recycled) {
     return blv_vec_create(&m->column, m->eval->def->space_y);
 }
 
+/* Every n-th sample, 10 for each dimension of y: enough for a preconditioner. */
+static blv_error take_sample(blv_implicit *m) {
+    enum { FOR_EACH_DIM = 10, LEAST_STRIDE = 4 };
+    const blv_problem_def *def = m->eval->def;
+    const size_t count = FOR_EACH_DIM * def->dim_y, stride = def->lower_samples / count;
+    if (stride < LEAST_STRIDE)
+        return BLV_OK;
+    m->rows = malloc(count * sizeof *m->rows);
+    for (size_t i = 0; m->rows && i < count; i++)
+        m->rows[i] = i * stride;
+    m->sample = (blv_batch){.count = count, .index = m->rows, .memory = BLV_MEMORY_HOST};
+    return m->rows ? BLV_OK : BLV_E_MEMORY;
+}
+
+blv_error blv_implicit_form(blv_implicit *m) {
+    const size_t dim = m->eval->def->dim_y;
+    if (!blv_implicit_may_form(m->eval->def))
+        return BLV_OK;
+    m->matrix.upper = malloc(dim * dim * sizeof *m->matrix.upper);
+    m->matrix.room = malloc(dim * sizeof *m->matrix.room);
+    if (!m->matrix.upper || !m->matrix.room)
+        return BLV_E_MEMORY;
+    BLV_CHECK(take_sample(m));
+    return blv_implicit_recycle(m, &m->matrix);
+}
+
+void blv_implicit_forget(blv_implicit *m) {
+    m->matrix.is_dense = m->matrix.products = 0.0;
+}
+
 bool blv_implicit_may_form(const blv_problem_def *def) {
     return def->dim_y <= BLV_DENSE_MAX && blv_space_memory(def->space_y) == BLV_MEMORY_HOST;
 }
@@ -88,7 +124,8 @@ bool blv_implicit_may_form(const blv_problem_def *def) {
 size_t blv_implicit_bytes(const blv_implicit *m) {
     return sizeof *m + blv_linear_work_bytes(m->cg) + blv_linear_work_bytes(m->minres) +
            5 * blv_space_vec_bytes(m->eval->def->space_y) +
-           blv_space_vec_bytes(m->eval->def->space_x);
+           blv_space_vec_bytes(m->eval->def->space_x) + m->sample.count * sizeof *m->rows +
+           (m->matrix.upper ? (m->eval->def->dim_y + 1) * m->eval->def->dim_y * sizeof(double) : 0);
 }
 
 /* The Hessian as an operator; a flow other than BLV_GO is the code that ends the solve. */
@@ -106,14 +143,22 @@ static size_t products_max(const blv_implicit *m) {
     return m->budget > 0 ? m->budget / 2 : dim < 10000 ? 20 * dim + 100 : 200000;
 }
 
+/* What forming H costs, in products with all of it. */
+static double matrix_cost(const blv_implicit *m) {
+    const blv_problem_def *def = m->eval->def;
+    const double share = m->rows ? (double)m->sample.count / (double)def->lower_samples : 1.0;
+    return share * (double)def->dim_y;
+}
+
 static blv_flow form_matrix(blv_implicit *m) {
     blv_recycled *r = m->cg->recycled;
+    const blv_batch *batch = m->rows ? &m->sample : NULL;
     const size_t n = m->eval->def->dim_y;
     for (size_t j = 0; j < n; j++) {
         for (size_t i = 0; i < n; i++)
             r->room[i] = i == j ? 1.0 : 0.0;
         blv_vec_write(m->unit, r->room);
-        BLV_TRY(blv_eval_hvp(m->eval, NULL, m->x, m->y, m->unit, m->column));
+        BLV_TRY(blv_eval_hvp(m->eval, batch, m->x, m->y, m->unit, m->column));
         blv_vec_read(m->column, r->upper + j * n);
     }
     blv_recycled_take_matrix(r, n);
@@ -129,7 +174,7 @@ static blv_flow solve(blv_implicit *m, const blv_vec *x, const blv_vec *y, const
     m->x = x;
     m->y = y;
     bool may_form = r && r->upper;
-    if (may_form && blv_recycled_wants_matrix(r, m->eval->def->dim_y)) {
+    if (may_form && blv_recycled_wants_matrix(r, matrix_cost(m))) {
         BLV_TRY(form_matrix(m));
         may_form = false;
     }

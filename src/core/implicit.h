@@ -20,6 +20,13 @@ void blv_implicit_budget(blv_implicit *implicit, size_t products);
 /* Products with H precondition the systems that follow. Borrowed. */
 blv_error blv_implicit_recycle(blv_implicit *implicit, blv_recycled *recycled);
 
+/* H becomes the preconditioner where solves with it are long, or it seems singular: from 10 samples
+ * for each dimension of y where there are at least 40, else from all. Without effect where it may
+ * not be formed. */
+blv_error blv_implicit_form(blv_implicit *implicit);
+/* Forgets H: what follows does not depend on what was before. */
+void blv_implicit_forget(blv_implicit *implicit);
+
 /* Whether H may be formed as a matrix: it is not large, and its elements are at hand. */
 bool blv_implicit_may_form(const blv_problem_def *def);
 

@@ -32,7 +32,8 @@ static blv_error open_work(lower_work *w, const blv_problem *problem, blv_stop_f
         w->eval.interrupt = ask;
         w->eval.interrupt_context = &w->asked;
     }
-    return blv_implicit_create(&w->implicit, &w->eval);
+    BLV_CHECK(blv_implicit_create(&w->implicit, &w->eval));
+    return blv_implicit_form(w->implicit);
 }
 
 static blv_error close_work(lower_work *w, blv_error error, blv_flow flow, const char *what,

@@ -28,8 +28,8 @@ void blv_recycled_add(blv_recycled *r, const blv_vec *p, const blv_vec *q, doubl
 
 /* ---- The matrix ---- */
 
-bool blv_recycled_wants_matrix(const blv_recycled *r, size_t dim) {
-    return r->upper && r->products > 2.0 * (double)dim;
+bool blv_recycled_wants_matrix(const blv_recycled *r, double cost) {
+    return r->upper && r->products > 2.0 * cost;
 }
 
 /* Row by row, each subtracted from those below: no sums, whose order a compiler would have to keep.

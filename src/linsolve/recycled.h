@@ -29,8 +29,8 @@ void blv_recycled_begin(blv_recycled *recycled);
 /* Copies a direction and its product, while there is room. */
 void blv_recycled_add(blv_recycled *recycled, const blv_vec *p, const blv_vec *q, double pq,
                       double qq);
-/* Whether so many products were needed that forming A pays. */
-bool blv_recycled_wants_matrix(const blv_recycled *recycled, size_t dim);
+/* Whether so many products were needed that forming A pays, which costs as much as this many. */
+bool blv_recycled_wants_matrix(const blv_recycled *recycled, double cost);
 /* upper holds A: factors it, and forgets all pairs. Without effect where A is not definite. */
 void blv_recycled_take_matrix(blv_recycled *recycled, size_t dim);
 /* v = M v, M the approximate inverse. */

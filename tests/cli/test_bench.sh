@@ -123,8 +123,8 @@ refused "there are no suites in none" bench list --suites none
 refused "array.json: the file: expected an object" bench list --suites .
 [ ! -e bench-small ] || fail "a refused bench made a folder"
 
-# ---- The runs: 2 references, 2 x (1 + 4) of tuning, 2 x 4 x 5 runs: the automatic steps were the
-# best ones, so the tuned runs are the untuned ones
+# ---- The runs: 2 references, 2 x (1 + 4) of tuning, 2 x 4 of the final round, 2 x 4 x 5 runs, and 4
+# where the automatic steps were not the best ones; elsewhere the tuned runs are the untuned ones
 run 0 bench ./small.json -o full --no-plots
 out_has "A small suite"
 out_has "40 iterations for each run, 4 seeds, 1 thread"
@@ -133,10 +133,10 @@ cp out full.out
 lines() {
     wc -l <"$1/points.jsonl" | tr -d ' '
 }
-[ "$(lines full)" -eq 52 ] || fail "$case_name: $(lines full) runs, expected 52"
+[ "$(lines full)" -eq 64 ] || fail "$case_name: $(lines full) runs, expected 64"
 run 0 runs list --kind bench --last 0 --json
 stored=$(grep -o '"kind": *"bench"' out | wc -l)
-[ "$stored" -eq 52 ] || fail "$case_name: $stored runs in the store, expected 52"
+[ "$stored" -eq 64 ] || fail "$case_name: $stored runs in the store, expected 64"
 
 # The same run by hand: same start, same batches, same end
 run 0 solve quadratic --problem-set dx=4 --problem-set dy=3 --problem-set terms=30 \
@@ -217,18 +217,23 @@ for view in whole["variants"]:
     first = {r[0]["phi"] for c in cells for r in runs_of(name, c["entry"], "run").values()
              if r[0]["seed"] == "1"}
     assert len(first) == 1, first
-    # the choice: the least f of the untuned setting and four others, the last key fastest
+    # the choice: the best four by f of the untuned setting and four others, the last key fastest,
+    # and of those the least Phi over the whole limit
     tried = {int(k[1]): p[-1] for k, p in runs_of(name, "soba/tuned", "tuning").items()}
     assert sorted(tried) == [0, 1, 2, 3, 4]
-    best = min(tried, key=lambda k: float(tried[k]["f"]))
+    finals = {int(k[1]): p[-1] for k, p in runs_of(name, "soba/tuned", "final").items()}
+    by_f = sorted(tried, key=lambda k: float(tried[k]["f"]))
+    assert set(finals) == set(by_f[:4]) | {0}
+    assert all(p["iteration"] == "40" for p in finals.values())
+    best = min(finals, key=lambda k: float(finals[k]["phi"]))
     chosen = next(c for c in cells if c["entry"] == "soba/tuned")
     expected = {"batch": 6}
     if best > 0:
         expected |= {"step_v": 0.01, "step_x": [0.001, 0.1][(best - 1) // 2],
                      "step_y": [0.0001, 0.01][(best - 1) % 2]}
     assert chosen["chosen"] == expected, chosen
-    assert chosen["grid_settings"] == 5
-    near(chosen["grid_calls"], sum(float(p["calls"]) for p in tried.values()))
+    assert chosen["grid_settings"] == 5 and chosen["grid_finals"] == len(finals)
+    near(chosen["grid_calls"], sum(float(p["calls"]) for p in [*tried.values(), *finals.values()]))
     # claims
     held = {c["claim"]: c["held"] for c in whole["claims"] if c["variant"] == name}
     others = [v for k, v in ends.items() if k != "aid-cg/inner=20"]
@@ -387,7 +392,7 @@ same found expected
 refused "--from: the runs are made" bench ./small.json --from full/stored.jsonl --seeds 2
 refused "full/stored.jsonl: line 1: it has the points of suite small, not of change" \
     bench ./change.json --from full/stored.jsonl
-head -c 700 full/stored.jsonl >torn.jsonl
+head -n 4 full/stored.jsonl | head -c -20 >torn.jsonl
 refused "torn.jsonl: line 4: expected a JSON object" bench ./small.json --from torn.jsonl
 refused "nowhere.jsonl: cannot be read" bench ./small.json --from nowhere.jsonl
 
@@ -400,7 +405,7 @@ mkdir half
 head -n 20 full/points.jsonl >half/points.jsonl
 sed -n 21p full/points.jsonl | head -c 300 >>half/points.jsonl
 run 0 bench ./small.json -o half --no-plots
-[ "$(lines half)" -eq 52 ] || fail "$case_name: $(lines half) runs, expected 52"
+[ "$(lines half)" -eq 64 ] || fail "$case_name: $(lines half) runs, expected 64"
 head -n 20 half/points.jsonl >kept
 head -n 20 full/points.jsonl >first
 same kept first
@@ -408,7 +413,7 @@ cut half/points.jsonl >after
 same before after
 run 0 runs list --kind bench --last 0 --json
 stored=$(grep -o '"kind": *"bench"' out | wc -l)
-[ "$stored" -eq 84 ] || fail "resumed: $stored runs in the store, expected 52 + 32"
+[ "$stored" -eq 108 ] || fail "resumed: $stored runs in the store, expected 64 + 44"
 
 # Two processes, another order of lines, the same points
 run 0 bench ./small.json -o two --no-plots --jobs 2 --no-store
