@@ -57,7 +57,10 @@ void bench_find_regret(const bench_results *results, size_t v, bench_view *view)
         }
         for (size_t e = 0; e < view->count; e++) {
             const double seconds = view->cells[e].seconds_left[k];
-            view->cells[e].regret[k] = isinf(seconds) ? seconds : seconds / best;
+            /* where no entry gets there, there is nothing to divide by */
+            view->cells[e].regret[k] = isinf(best)      ? (double)NAN
+                                       : isinf(seconds) ? seconds
+                                                        : seconds / best;
         }
         view->best_seconds[k] = best;
     }
