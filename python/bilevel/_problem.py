@@ -26,7 +26,7 @@ class Problem:
         PyTorch, JAX: functions that return a scalar; derivatives are taken automatically.
     x0, y0
         Where runs start: arrays, or lists, tuples or dicts of arrays. Their type decides which of
-        the three it is.
+        the three it is. Another iterable, such as `module.parameters()`, is taken as a list.
     hvp, jvp
         NumPy: (d2g/dy2) v and (d2g/dxdy) v, called as hvp(x, y, v). Without them the library uses
         finite differences.
@@ -72,6 +72,7 @@ class Problem:
                 raise TypeError(f"{label} is a {type(function).__name__}, expected a function")
         if not isinstance(threads, int | np.integer):
             raise TypeError(f"threads is a {type(threads).__name__}, expected a whole number")
+        x0, y0 = _tree.listed(x0), _tree.listed(y0)
         kind = kind_of(x0, y0)
         self.name = str(name)
         sums = (("upper", upper_samples, upper_data), ("lower", lower_samples, lower_data))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 
@@ -11,6 +11,13 @@ def is_numbers(tree: Any) -> bool:
     if isinstance(tree, list | tuple):
         return len(tree) > 0 and all(is_numbers(item) for item in tree)
     return isinstance(tree, int | float) and not isinstance(tree, bool)
+
+
+def listed(tree: Any) -> Any:
+    """A generator, a view of a dict and the like as a list; anything else as it is."""
+    own = isinstance(tree, Mapping | list | tuple | str | bytes) or hasattr(tree, "keys")
+    array = hasattr(tree, "shape") or hasattr(tree, "__array__")
+    return list(tree) if isinstance(tree, Iterable) and not own and not array else tree
 
 
 def leaves(tree: Any) -> Iterator[Any]:

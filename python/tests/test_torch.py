@@ -226,6 +226,33 @@ def test_messages_name_the_argument(change, message):
         bilevel.solve(**given)
 
 
+def test_parameters_of_a_module(memory):
+    """A generator is a list of its tensors."""
+    linear = torch.nn.Linear(3, 1, dtype=torch.float64)
+    x0 = torch.zeros(1, dtype=torch.float64)
+
+    def lower(x, y):
+        return ((y[0] - 2.0) ** 2).sum() + ((y[1] - x) ** 2).sum()
+
+    def upper(x, y):
+        return ((y[1] - 1.0) ** 2).sum()
+
+    for y0 in (linear.parameters(), dict(linear.named_parameters()).values()):
+        r = bilevel.solve(upper, lower, x0, y0, tol=1e-8)
+        assert r.converged and isinstance(r.y, list)
+        assert [part.shape for part in r.y] == [(1, 3), (1,)]
+        torch.testing.assert_close(r.x, torch.ones(1, dtype=torch.float64))
+        torch.testing.assert_close(r.y[0], torch.full((1, 3), 2.0, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("level", ["upper", "lower"])
+def test_rows_given_as_a_number_of_samples(level):
+    rows = torch.utils.data.TensorDataset(torch.zeros(8, 2, dtype=torch.float64))
+    loader = torch.utils.data.DataLoader(rows, batch_size=2)
+    with pytest.raises(ValueError, match=f"{level}_samples is .*rows go into {level}_data"):
+        bilevel.solve(f, g, *start(), **{level + "_samples": loader})
+
+
 def test_products_at_one_point_share_a_graph(memory):
     """Many products with H for each evaluation of g; none of another point."""
     calls = []
