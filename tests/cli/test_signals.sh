@@ -75,7 +75,7 @@ case_name="nohup"
 
 # Where nothing is under way a signal ends the command, and what it was writing is removed
 awk 'BEGIN { for (j = 0; j < 50; j++) row = row "0." j ","
-    for (i = 0; i < 20000; i++) print row i % 2 }' >rows.csv
+    for (i = 0; i < 100000; i++) print row i % 2 }' >rows.csv
 for signal in int term hup; do
     case_name="data convert ($signal)"
     "$helpers/with_signals" big.csv.gz.000000000000.tmp $signal "$bilevel" data convert rows.csv \
