@@ -160,8 +160,7 @@ blv_flow blv_move(blv_run *run, blv_vec *iterate, double step, const blv_vec *di
     BLV_TRY(end_move(run, entry));
     if (iterate != run->x || !run->x_displacement || !(step > 0.0))
         return BLV_GO;
-    blv_vec_combine(run->x_displacement, 1.0 / step, run->x, -1.0 / step,
-                    entry->previous);
+    blv_vec_combine(run->x_displacement, 1.0 / step, run->x, -1.0 / step, entry->previous);
     if (blv_vec_norm_known(run->x_displacement) || run->options.tol > 0.0)
         run->mapping_norm = blv_vec_norm(run->x_displacement);
     return BLV_GO;

@@ -116,7 +116,7 @@ struct blv_run {
     blv_eval eval;            /* the solver's */
     blv_eval observe;         /* for trace, monitor and target: off the clock, counted apart */
     blv_certifier *certifier; /* NULL unless options ask for certified values on the way */
-    size_t unchecked; /* entries that are; moved in this iteration */
+    size_t unchecked;         /* entries that are; moved in this iteration */
     uint64_t unchecked_since;
     blv_metrics metrics_unchecked; /* of the last step, where some are */
     double mapping_norm; /* |x - P_X(x - step d)| / step of the last move of x, NaN: none */
