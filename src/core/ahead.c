@@ -124,10 +124,8 @@ blv_flow blv_ahead_settle(blv_run *run) {
     set_most(run);
     a->steps = 0;
     a->now = false;
-    if (finite) {
-        run->result.metrics = run->metrics;
+    if (finite)
         return BLV_GO;
-    }
     const uint64_t until = run->result.iterations;
     go_back(run);
     while (run->result.iterations < until && a->end == BLV_GO)
@@ -153,9 +151,9 @@ blv_flow blv_ahead_begin(blv_run *run, bool to_the_end) {
 
 /* ---- Scalars ---- */
 
-blv_flow blv_run_reduce_later(blv_run *run, size_t count, const blv_scalar *scalars) {
+blv_flow blv_run_reduce_ahead(blv_run *run, size_t count, const blv_scalar *scalars) {
     blv_ahead *a = &run->ahead;
-    a->useful = a->ops != NULL;
+    a->useful = true;
     if (!a->now || count + run->unchecked > BLV_LATER_PAIRS)
         return blv_run_reduce(run, count, scalars);
     blv_scalar all[BLV_LATER_PAIRS];

@@ -10,7 +10,11 @@
 #include "core/run_private.h"
 
 /* As blv_run_reduce; the doubles must live as long as the state of the solver. */
-blv_flow blv_run_reduce_later(blv_run *run, size_t count, const blv_scalar *scalars);
+blv_flow blv_run_reduce_ahead(blv_run *run, size_t count, const blv_scalar *scalars);
+static inline blv_flow blv_run_reduce_later(blv_run *run, size_t count, const blv_scalar *scalars) {
+    return run->ahead.ops ? blv_run_reduce_ahead(run, count, scalars)
+                          : blv_run_reduce(run, count, scalars);
+}
 
 /* *result = the rule of scalars that may have been asked for above; likewise. */
 void blv_run_compute_there(blv_run *run, blv_later_rule rule, double *result, double c,
@@ -45,5 +49,10 @@ static inline void blv_copy_later(blv_run *run, double *result, const double *a)
 }
 
 /* As blv_move, by such a step. */
-blv_flow blv_move_later(blv_run *run, blv_vec *iterate, const double *step,
+blv_flow blv_move_ahead(blv_run *run, blv_vec *iterate, const double *step,
                         const blv_vec *direction);
+static inline blv_flow blv_move_later(blv_run *run, blv_vec *iterate, const double *step,
+                                      const blv_vec *direction) {
+    return run->ahead.now ? blv_move_ahead(run, iterate, step, direction)
+                          : blv_move(run, iterate, *step, direction);
+}

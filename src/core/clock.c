@@ -54,7 +54,7 @@ blv_error blv_run_every(blv_run *run, blv_every_fn pause, void *context, double 
 }
 
 blv_flow blv_pause_if_due(blv_run *run) {
-    if (!run->pause || blv_clock_now(run) - run->pause_last < run->pause_seconds)
+    if (blv_clock_now(run) - run->pause_last < run->pause_seconds)
         return BLV_GO;
     BLV_TRY(blv_settle_moves(run));
     blv_clock_stop(run);

@@ -39,17 +39,18 @@ static blv_flow undo_unchecked(blv_run *run, const blv_state_entry *culprit) {
     run->unchecked = 0;
     if (run->result.iterations > run->unchecked_since) {
         run->result.iterations = run->unchecked_since;
-        run->metrics = run->result.metrics;
+        run->result.metrics = run->metrics_unchecked;
     }
     return step_not_finite(run, culprit);
 }
 
-static blv_flow space_state(blv_run *run) {
-    const blv_space *x = run->def->space_x, *y = run->def->space_y;
-    if (!blv_space_failed(x) && !blv_space_failed(y))
-        return BLV_GO;
+static inline bool has_failed(const blv_run *run) {
+    return *run->failure_x != BLV_OK || *run->failure_y != BLV_OK;
+}
+
+static blv_flow space_failed(blv_run *run) {
     blv_message why;
-    blv_space_error(blv_space_failed(x) ? x : y, &why);
+    blv_space_error(*run->failure_x != BLV_OK ? run->def->space_x : run->def->space_y, &why);
     blv_run_fail(run, BLV_OK, "%s", why.text);
     return BLV_FATAL;
 }
@@ -73,7 +74,8 @@ static blv_flow reduce_with_moves(blv_run *run, size_t count, const blv_scalar *
     bool finite = blv_reduce(size, all);
     if (!fits)
         finite = blv_reduce(count, scalars) && finite;
-    BLV_TRY(space_state(run));
+    if (has_failed(run))
+        return space_failed(run);
     for (size_t i = 0; i < moved; i++)
         if (!isfinite(norms[i]))
             return undo_unchecked(run, checked[i]);
@@ -89,7 +91,8 @@ blv_flow blv_run_reduce(blv_run *run, size_t count, const blv_scalar *scalars) {
     if (run->unchecked > 0)
         return reduce_with_moves(run, count, scalars);
     const bool finite = blv_reduce(count, scalars);
-    BLV_TRY(space_state(run));
+    if (has_failed(run))
+        return space_failed(run);
     return finite ? BLV_GO : BLV_NONFINITE;
 }
 
@@ -101,7 +104,7 @@ blv_flow blv_settle_moves(blv_run *run) {
 
 /* ---- Moving ---- */
 
-static blv_flow begin_move(blv_run *run, const blv_vec *iterate, blv_state_entry **entry) {
+static inline blv_flow begin_move(blv_run *run, const blv_vec *iterate, blv_state_entry **entry) {
     *entry = run ? entry_of(run, iterate) : NULL;
     if (!*entry || !(*entry)->previous) {
         blv_run_fail(run, BLV_E_ARGUMENT, "a move of a vector that is not an iterate");
@@ -114,15 +117,13 @@ static blv_flow begin_move(blv_run *run, const blv_vec *iterate, blv_state_entry
 }
 
 /* The new value is in `previous`. */
-static blv_flow end_move(blv_run *run, blv_state_entry *entry) {
-    blv_finiteness shown = blv_vec_finiteness(entry->previous);
-    if (entry->vec == run->x && run->def->project_x && shown != BLV_NOT_FINITE) {
+static inline blv_flow end_move(blv_run *run, blv_state_entry *entry) {
+    if (entry->vec == run->x && run->def->project_x &&
+        blv_vec_finiteness(entry->previous) != BLV_NOT_FINITE)
         BLV_TRY(blv_eval_project(&run->eval, entry->previous));
-        shown = blv_vec_finiteness(entry->previous);
-    }
+    const blv_finiteness shown = blv_vec_exchange(entry->vec, entry->previous);
     if (shown == BLV_NOT_FINITE)
         return step_not_finite(run, entry);
-    blv_vec_swap(entry->vec, entry->previous);
     entry->moved = ++run->eval.moves;
     if (shown == BLV_NOT_KNOWN) {
         run->unchecked_since = run->unchecked++ ? run->unchecked_since : run->result.iterations;
@@ -139,11 +140,9 @@ blv_flow blv_move_to(blv_run *run, blv_vec *iterate, size_t count, const double 
     return end_move(run, entry);
 }
 
-blv_flow blv_move_later(blv_run *run, blv_vec *iterate, const double *step,
+blv_flow blv_move_ahead(blv_run *run, blv_vec *iterate, const double *step,
                         const blv_vec *direction) {
     blv_state_entry *entry;
-    if (!run->ahead.now)
-        return blv_move(run, iterate, *step, direction);
     BLV_TRY(begin_move(run, iterate, &entry));
     blv_later_move(run->ahead.ops, run->ahead.later, entry->previous, iterate, -1.0, step,
                    direction);
@@ -155,12 +154,13 @@ blv_flow blv_move(blv_run *run, blv_vec *iterate, double step, const blv_vec *di
         blv_run_fail(run, BLV_E_ARGUMENT, "a move without a direction");
         return BLV_FATAL;
     }
-    BLV_TRY(blv_move_to(run, iterate, 2, (const double[]){1.0, -step},
-                        (const blv_vec *const[]){iterate, direction}));
+    blv_state_entry *entry;
+    BLV_TRY(begin_move(run, iterate, &entry));
+    blv_vec_combine(entry->previous, 1.0, iterate, -step, direction);
+    BLV_TRY(end_move(run, entry));
     if (iterate != run->x || !run->x_displacement || !(step > 0.0))
         return BLV_GO;
-    blv_vec_combine(run->x_displacement, 1.0 / step, run->x, -1.0 / step,
-                    entry_of(run, iterate)->previous);
+    blv_vec_combine(run->x_displacement, 1.0 / step, run->x, -1.0 / step, entry->previous);
     if (blv_vec_norm_known(run->x_displacement) || run->options.tol > 0.0)
         run->mapping_norm = blv_vec_norm(run->x_displacement);
     return BLV_GO;

@@ -4,6 +4,7 @@
 #include "bilevel/registry.h"
 #include "core/checkpoint_format.h"
 #include "core/run_private.h"
+#include "space/step_checks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -68,9 +69,11 @@ blv_error blv_run_create(blv_run **run, const blv_problem *problem, const blv_so
     r->def = blv_problem_definition(problem);
     r->solver = solver;
     r->state = state;
-    r->metrics = r->result.metrics = blv_no_metrics;
+    r->result.metrics = blv_no_metrics;
     r->mapping_norm = NAN;
     atomic_init(&r->stop_requested, false);
+    r->failure_x = blv_space_failure(r->def->space_x);
+    r->failure_y = blv_space_failure(r->def->space_y);
     r->agrees = blv_space_agrees(r->def->space_y);
     blv_error error = fill_run(r, &r->message);
     if (error != BLV_OK) {
@@ -326,5 +329,5 @@ uint64_t blv_run_iteration(const blv_run *run) {
 }
 
 blv_metrics *blv_run_metrics(blv_run *run) {
-    return run ? &run->metrics : NULL;
+    return run ? &run->result.metrics : NULL;
 }

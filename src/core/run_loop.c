@@ -151,12 +151,13 @@ static void resume(blv_run *run) {
 }
 
 blv_flow blv_run_take_step(blv_run *run) {
-    run->metrics = blv_no_metrics;
+    run->result.metrics = blv_no_metrics;
     run->mapping_norm = NAN;
     run->finish_tolerance = run->options.tol;
     run->certificate_known = false;
     blv_flow flow = call_until_accepted(run, run->solver->step);
-    run->result.metrics = run->metrics;
+    if (run->unchecked > 0)
+        run->metrics_unchecked = run->result.metrics;
     if (flow == BLV_GO || flow == BLV_FINISHED)
         run->result.iterations++;
     return flow;
@@ -172,12 +173,13 @@ static void iterate(blv_run *run, bool to_the_end) {
         end_by_flow(run, flow);
         return;
     }
-    blv_outcome outcome = blv_watch_look(run);
-    if (outcome == BLV_RUNNING && blv_tolerance_reached(run))
+    blv_outcome outcome =
+        blv_watch_looks_at(run->result.iterations) ? blv_watch_look(run) : BLV_RUNNING;
+    if (outcome == BLV_RUNNING && run->options.tol > 0.0 && blv_tolerance_reached(run))
         outcome = blv_confirm(run, run->options.tol, true);
     if (outcome == BLV_RUNNING)
         outcome = blv_limit_reached(run);
-    if (outcome == BLV_RUNNING)
+    if (outcome == BLV_RUNNING && blv_is_observed(run))
         outcome = blv_observe(run, false);
     if (outcome != BLV_RUNNING) {
         (void)blv_ahead_settle(run);
@@ -187,7 +189,7 @@ static void iterate(blv_run *run, bool to_the_end) {
             end_between_steps(run, outcome);
         return;
     }
-    flow = blv_pause_if_due(run);
+    flow = run->pause ? blv_pause_if_due(run) : BLV_GO;
     if (flow != BLV_GO)
         end_by_flow(run, flow);
 }

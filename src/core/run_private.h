@@ -10,6 +10,7 @@
 #include "core/state_object.h"
 #include "space/later.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -103,6 +104,7 @@ struct blv_run {
     bool fingerprint_known;
 
     blv_vec *x, *y;
+    const blv_error *failure_x, *failure_y; /* of their spaces */
     blv_vec *x_displacement; /* for the gradient mapping; NULL when X is the whole space */
     blv_state_entry *entries;
     size_t entry_count;
@@ -114,9 +116,9 @@ struct blv_run {
     blv_eval eval;            /* the solver's */
     blv_eval observe;         /* for trace, monitor and target: off the clock, counted apart */
     blv_certifier *certifier; /* NULL unless options ask for certified values on the way */
-    blv_metrics metrics;
-    size_t unchecked; /* entries that are; moved in this iteration */
+    size_t unchecked;         /* entries that are; moved in this iteration */
     uint64_t unchecked_since;
+    blv_metrics metrics_unchecked; /* of the last step, where some are */
     double mapping_norm; /* |x - P_X(x - step d)| / step of the last move of x, NaN: none */
     blv_result result;
     blv_watch watch;
@@ -218,8 +220,11 @@ uint64_t blv_iteration_limit(const blv_run *run);
 /* watch.c */
 blv_error blv_watch_register(blv_run *run);
 void blv_watch_start(blv_run *run);
-bool blv_watch_looks_at(uint64_t iteration); /* whether it needs its metrics */
-/* After each step: an outcome where the run is not to go on. */
+enum { BLV_WATCH_FIRST_STEPS = 16 };
+static inline bool blv_watch_looks_at(uint64_t iteration) { /* whether it needs its metrics */
+    return iteration <= BLV_WATCH_FIRST_STEPS || (iteration & (iteration - 1)) == 0;
+}
+/* After such a step: an outcome where the run is not to go on. */
 blv_outcome blv_watch_look(blv_run *run);
 /* At the end: where Phi has left every scale of the problem, the run has diverged, and x and y
  * become the best that were seen. */
@@ -240,3 +245,6 @@ blv_error blv_trace_open(blv_run *run);
 void blv_trace_close(blv_run *run);
 void blv_rows_close(blv_run *run);
 blv_outcome blv_observe(blv_run *run, bool last);
+static inline bool blv_is_observed(const blv_run *run) {
+    return run->trace_path || run->row_stream || run->monitor || !isnan(run->options.target);
+}

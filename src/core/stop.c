@@ -40,15 +40,18 @@ static bool stop_wanted(const blv_run *run) {
 
 /* The clock is read every few calls only: reading it costs as much as a small oracle. Where
  * processes have to agree on it, so is the request to stop. */
+static blv_flow interrupt_by_clock(blv_run *run) {
+    if (++run->calls_to_clock < CALLS_BETWEEN_CLOCKS)
+        return BLV_GO;
+    run->calls_to_clock = 0;
+    return stop_wanted(run) || time_used(run) ? BLV_HALT : BLV_GO;
+}
+
 blv_flow blv_run_interrupt(void *context) {
     blv_run *run = context;
     if ((!run->agrees && asked_to_stop(run)) || budget_used(run))
         return BLV_HALT;
-    if ((isnan(run->options.seconds) && !run->agrees) ||
-        ++run->calls_to_clock < CALLS_BETWEEN_CLOCKS)
-        return BLV_GO;
-    run->calls_to_clock = 0;
-    return stop_wanted(run) || time_used(run) ? BLV_HALT : BLV_GO;
+    return isnan(run->options.seconds) && !run->agrees ? BLV_GO : interrupt_by_clock(run);
 }
 
 blv_outcome blv_limit_reached(blv_run *run) {
@@ -65,7 +68,7 @@ blv_outcome blv_limit_reached(blv_run *run) {
  * be small. On a set X the move of x stands for d. */
 bool blv_tolerance_reached(const blv_run *run) {
     double tol = run->options.tol * run->tol_factor;
-    const blv_metrics *m = &run->metrics;
+    const blv_metrics *m = &run->result.metrics;
     double d = isnan(run->mapping_norm) ? m->d_norm : run->mapping_norm;
     return tol > 0.0 && d <= tol && !(m->gy_norm > tol) && !(m->r_norm > tol);
 }

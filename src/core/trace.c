@@ -211,7 +211,7 @@ static blv_flow measure(blv_run *run, blv_progress *p, bool *at_target) {
                         .g = NAN,
                         .phi = NAN,
                         .grad_norm = NAN,
-                        .metrics = run->metrics};
+                        .metrics = run->result.metrics};
     BLV_TRY(blv_eval_upper(&run->observe, NULL, run->x, run->y, &p->f, NULL, NULL));
     BLV_TRY(blv_eval_lower(&run->observe, NULL, run->x, run->y, &p->g, NULL, NULL));
     if (run->def->measure) {

@@ -13,7 +13,6 @@
 #include <math.h>
 
 static const double far_on_the_way = 1e12, far_at_the_end = 1e4;
-enum { FIRST_STEPS = 16 };
 
 blv_error blv_watch_register(blv_run *run) {
     blv_watch *w = &run->watch;
@@ -78,7 +77,7 @@ static blv_error find_scale(blv_run *run, double *scale) {
 /* Whether the steps report |d| or |gy| that fit to a Phi of `factor` times that of the start. */
 static bool is_suspicious(const blv_run *run, double factor) {
     const blv_watch *w = &run->watch;
-    const blv_metrics *m = &run->metrics;
+    const blv_metrics *m = &run->result.metrics;
     return (w->first_d > 0.0 && m->d_norm > sqrt(factor) * w->first_d) ||
            (w->first_gy > 0.0 && m->gy_norm > sqrt(factor) * w->first_gy);
 }
@@ -115,15 +114,11 @@ static double share(double norm, double first) {
     return first > 0.0 && !isnan(norm) ? norm / first : 1.0;
 }
 
-bool blv_watch_looks_at(uint64_t k) {
-    return k <= FIRST_STEPS || (k & (k - 1)) == 0;
-}
-
 blv_outcome blv_watch_look(blv_run *run) {
     blv_watch *w = &run->watch;
-    const blv_metrics m = run->metrics;
+    const blv_metrics m = run->result.metrics;
     uint64_t k = run->result.iterations;
-    if (k <= FIRST_STEPS) {
+    if (k <= BLV_WATCH_FIRST_STEPS) {
         w->first_d = fmax(w->first_d, m.d_norm);
         w->first_gy = fmax(w->first_gy, m.gy_norm);
     }

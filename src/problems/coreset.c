@@ -62,7 +62,8 @@ static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv
     model_work *work = model_begin(m, batch);
     if (!work)
         return -1;
-    const blv_rows rows = model_rows(p->judged, batch);
+    blv_rows rows;
+    model_rows(&rows, p->judged, batch);
     if (f || fy)
         model_run(m, &rows,
                   &(model_sums){.y = y, .scale = 1.0 / (double)rows.count, .loss = f, .gy = fy},
@@ -90,7 +91,8 @@ static int lower_pass(void *user, const lower_call *c) {
     model_work *work = model_begin(m, c->batch);
     if (!work)
         return -1;
-    blv_rows rows = model_rows(&m->train, c->batch);
+    blv_rows rows;
+    model_rows(&rows, &m->train, c->batch);
     rows.weight = raw(c->x);
     model_weighted(m, c, &rows, (double)rows.rows / (double)rows.count, p->ridge, work);
     spread_rows(m, &rows, work->row, c->gx);

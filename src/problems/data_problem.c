@@ -309,22 +309,12 @@ blv_error data_problem_on_sets(const data_family *family, void *params, const bl
 
 /* ---- Calls ---- */
 
-blv_rows model_rows(const blv_rows *set, const blv_batch *batch) {
-    blv_rows rows = *set;
-    if (batch) {
-        rows.first = batch->first;
-        rows.count = rows.whole = batch->count;
-        rows.index = batch->index;
-        rows.index_memory = batch->memory;
-        rows.list = batch->list;
-        rows.next_first = batch->next_first;
-        rows.next_count = batch->next_count;
-    }
-    return rows;
-}
-
-blv_rows model_part(data_model *m, const blv_rows *set, const blv_batch *batch, model_work *work) {
-    return m->ranks ? ranks_part(m, set, batch, work) : model_rows(set, batch);
+void model_part(data_model *m, blv_rows *rows, const blv_rows *set, const blv_batch *batch,
+                model_work *work) {
+    if (m->ranks)
+        *rows = ranks_part(m, set, batch, work);
+    else
+        model_rows(rows, set, batch);
 }
 
 static void linear_run(data_model *m, const blv_rows *rows, const model_sums *sums,
@@ -339,6 +329,8 @@ static void linear_run(data_model *m, const blv_rows *rows, const model_sums *su
                              .ridge_column = penalized ? sums->ridge_column : NULL,
                              .ridge_class = penalized ? sums->ridge_class : NULL,
                              .ridge = penalized ? sums->ridge : 0.0,
+                             .rule = NULL, /* every field has a value: clearing them costs more */
+                             .rule_context = NULL,
                              .keep = sums->training,
                              .row_slope = sums->row_slope,
                              .loss = sums->loss,
@@ -391,7 +383,8 @@ int model_upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_
     model_work *work = model_begin(m, batch);
     if (!work)
         return -1;
-    const blv_rows rows = model_part(m, &m->val, batch, work);
+    blv_rows rows;
+    model_part(m, &rows, &m->val, batch, work);
     model_run(m, &rows,
               &(model_sums){.y = y, .scale = 1.0 / (double)rows.whole, .loss = f, .gy = fy}, work);
     model_end(m, work);

@@ -127,11 +127,23 @@ void *data_problem_put(const data_model *model, size_t bytes, const void *from);
 model_work *model_begin(data_model *model, const blv_batch *batch);
 void model_end(data_model *model, model_work *work);
 
-/* The rows of a batch of a set; batch NULL: all. */
-blv_rows model_rows(const blv_rows *set, const blv_batch *batch);
+/* The rows of a batch of a set; batch NULL: all. (Not returned: GCC would copy the structure twice,
+ * and wait for its fields in between.) */
+static inline void model_rows(blv_rows *rows, const blv_rows *set, const blv_batch *batch) {
+    *rows = *set;
+    if (batch) {
+        rows->first = batch->first;
+        rows->count = rows->whole = batch->count;
+        rows->index = batch->index;
+        rows->index_memory = batch->memory;
+        rows->list = batch->list;
+        rows->next_first = batch->next_first;
+        rows->next_count = batch->next_count;
+    }
+}
 /* The same; of several ranks those that are here. */
-blv_rows model_part(data_model *model, const blv_rows *set, const blv_batch *batch,
-                    model_work *work);
+void model_part(data_model *model, blv_rows *rows, const blv_rows *set, const blv_batch *batch,
+                model_work *work);
 
 /* Loss, gradient and products over rows: scale sum weight_i l_i (rows->weight), with a penalty in
  * gy and hv that is ridge, or ridge_column and ridge_class of a linear model, times y and v. */

@@ -51,7 +51,8 @@ static int lower_pass(void *user, const lower_call *c) {
             return -1;
         penalize(p, c->x, c->y, c->gy);
         penalize(p, c->x, c->v, c->hv);
-        const blv_rows rows = model_rows(&p->model.train, c->batch);
+        blv_rows rows;
+        model_rows(&rows, &p->model.train, c->batch);
         model_sums sums = model_lower_sums(c, &rows);
         sums.add = true;
         model_run(&p->model, &rows, &sums, work);

@@ -67,7 +67,8 @@ static int lower_pass(void *user, const lower_call *c) {
     model_work *work = model_begin(m, c->batch);
     if (!work)
         return -1;
-    blv_rows rows = model_part(m, &m->train, c->batch, work);
+    blv_rows rows;
+    model_part(m, &rows, &m->train, c->batch, work);
     if (m->kernels->logits && !m->net) {
         pass_with_logits(p, m, c, rows, work);
         model_end(m, work);

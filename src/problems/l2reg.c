@@ -154,8 +154,11 @@ static void penalty_products(const l2reg *p, const l2reg_work *w, const blv_vec 
 static void data_sums(l2reg *p, const lower_call *c, const l2reg_work *parts, model_work *work) {
     double of_block = 0.0, sum = 0.0;
     for (size_t b = 0; b < p->blocks; b++) {
-        const blv_rows rows = p->fold ? block_rows(p, b, false)
-                                      : model_part(&p->model, &p->model.train, c->batch, work);
+        blv_rows rows;
+        if (p->fold)
+            rows = block_rows(p, b, false);
+        else
+            model_part(&p->model, &rows, &p->model.train, c->batch, work);
         model_sums sums = model_lower_sums(c, &rows);
         sums.block = b * block_dim(p);
         sums.loss = c->g ? &of_block : NULL;

@@ -24,6 +24,7 @@
 #include "core/ahead.h"
 #include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
+#include "space/step_checks.h"
 
 #include <math.h>
 
@@ -36,6 +37,7 @@ typedef struct s_tfbo {
     double alpha_next, beta_next, gamma_next, phi, alpha_phi; /* of this iteration */
     blv_tuning_free_units unit;
     double first_step_x, last_d_norm, largest_d_norm; /* to notice steps that have collapsed */
+    bool may_be_noted;                                /* so they were, here or before a resume */
 } s_tfbo;
 
 static blv_error s_tfbo_open(blv_run *run, void *state) {
@@ -49,6 +51,7 @@ static blv_error s_tfbo_open(blv_run *run, void *state) {
     s->alpha = s->alpha0;
     s->beta = s->beta0;
     s->gamma = s->gamma0;
+    s->may_be_noted = true;
     return blv_tuning_free_open(run, s->scale, &s->unit);
 }
 
@@ -67,13 +70,18 @@ static void note_collapse(blv_run *run, s_tfbo *s, double d_norm, double step_x)
     uint64_t k = blv_run_iteration(run);
     if (k == 0)
         s->first_step_x = step_x;
-    s->largest_d_norm = fmax(s->largest_d_norm, d_norm);
+    if (d_norm > s->largest_d_norm)
+        s->largest_d_norm = d_norm;
     bool falls = d_norm <= 0.1 * s->largest_d_norm, looks = k >= 512 && (k & (k - 1)) == 0;
-    if (falls)
+    if (falls && s->may_be_noted) {
         blv_run_unnote(run, collapse);
+        s->may_be_noted = false;
+    }
     if (looks && k > 512 && !falls && step_x < 1e-3 * s->first_step_x &&
-        d_norm > 0.5 * s->last_d_norm)
+        d_norm > 0.5 * s->last_d_norm) {
         blv_run_note(run, collapse, step_x, (unsigned long long)k);
+        s->may_be_noted = true;
+    }
     if (looks)
         s->last_d_norm = d_norm;
 }
@@ -100,6 +108,7 @@ static blv_flow s_tfbo_step(blv_run *run, void *state) {
 
     BLV_TRY(blv_oracle_upper(run, bf, x, y, NULL, s->at.fx, s->at.fy));
     BLV_TRY(blv_oracle_all(run, bg, x, y, s->v, s->at.gy, s->at.hv, s->at.jv));
+    blv_vec_norm_early(s->at.gy);
     blv_vec_combine(r, 1.0, s->at.hv, -1.0, s->at.fy);
     blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
     const blv_scalar norms[] = {BLV_NORM(&m->gy_norm, s->at.gy), BLV_NORM(&m->r_norm, r),

@@ -55,9 +55,9 @@ void blv_later_move(const blv_later_ops *ops, blv_later *later, blv_vec *out, co
 static inline double blv_later_value(blv_later_rule rule, double c, double a, double b) {
     switch (rule) {
     case BLV_LATER_HYPOT:
-        return hypot(a, b / c);
+        return hypot(a, c == 1.0 ? b : b / c);
     case BLV_LATER_LARGER:
-        return fmax(a, b);
+        return a > b || isnan(b) ? a : b;
     case BLV_LATER_PRODUCT:
         return a * b;
     default:

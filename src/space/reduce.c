@@ -92,12 +92,15 @@ static bool reduce_many(size_t count, const blv_scalar *scalars) {
 /* What is known or wrong needs no reduction, and a single product none of the lists above. */
 bool blv_reduce(size_t count, const blv_scalar *scalars) {
     const blv_scalar *unknown = NULL;
-    bool finite = scalars || count == 0;
-    for (size_t i = 0; scalars && i < count; i++) {
+    double check = 0.0; /* NaN: one is not finite */
+    if (!scalars)
+        return count == 0;
+    for (size_t i = 0; i < count; i++) {
         const blv_scalar *s = &scalars[i];
         const blv_vec *a = s->a;
-        if (a && s->result && (!s->b || s->b == a) && blv_square_known(a)) {
-            finite &= put(s, a->square);
+        if (a && s->result && !s->b && blv_square_known(a)) {
+            check += 0.0 * a->square;
+            *s->result = sqrt(a->square);
         } else {
             if (unknown || !s->result || !blv_of_one_space(a, s->b ? s->b : a))
                 return reduce_many(count, scalars);
@@ -105,9 +108,9 @@ bool blv_reduce(size_t count, const blv_scalar *scalars) {
         }
     }
     if (!unknown)
-        return finite;
+        return check == 0.0;
     const blv_vec *a = unknown->a, *b = unknown->b ? unknown->b : a;
-    return put(unknown, a->space->ops->dot(a->space, a->data, b->data)) && finite;
+    return put(unknown, a->space->ops->dot(a->space, a->data, b->data)) && check == 0.0;
 }
 
 double blv_vec_dot(const blv_vec *a, const blv_vec *b) {
@@ -117,8 +120,10 @@ double blv_vec_dot(const blv_vec *a, const blv_vec *b) {
     return result;
 }
 
-blv_finiteness blv_vec_finiteness(const blv_vec *v) {
-    return !blv_square_known(v) ? BLV_NOT_KNOWN : isfinite(v->square) ? BLV_FINITE : BLV_NOT_FINITE;
+void blv_vec_norm_early(blv_vec *v) {
+    const blv_space *s = v->space;
+    if (s->loops && !s->ranks && !v->wrapped && !blv_square_known(v))
+        v->square = s->ops->dot(s, v->data, v->data);
 }
 
 bool blv_vec_norm_known(const blv_vec *a) {

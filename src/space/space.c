@@ -5,6 +5,7 @@
 #include "space/space_private.h"
 #include "space/step_checks.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,8 +87,14 @@ blv_error blv_space_error(const blv_space *space, blv_message *why) {
     return space->error == BLV_OK ? BLV_OK : blv_explain(why, space->error, "%s", space->why.text);
 }
 
-bool blv_space_failed(const blv_space *space) {
-    return space->error != BLV_OK;
+void blv_vec_spoil(blv_vec *v) {
+    blv_vec_fill(v, (double)NAN);
+    if (v)
+        blv_keep_square(v, (double)NAN);
+}
+
+const blv_error *blv_space_failure(const blv_space *space) {
+    return &space->error;
 }
 
 /* Operations get their space as a constant; what they fail with is the one thing that changes. */

@@ -19,16 +19,11 @@ struct blv_space {
 struct blv_vec {
     const blv_space *space;
     void *data;
-    double square; /* |v|^2, left behind by the last update, or one of these */
+    double square; /* |v|^2, left behind by the last update, or BLV_SQUARE_UNKNOWN */
+    bool wrapped;  /* memory of a caller may change at any time: nothing is kept about it */
 };
 
-/* Memory of a caller may change at any time: nothing is kept about it. */
 #define BLV_SQUARE_UNKNOWN (-1.0)
-#define BLV_SQUARE_WRAPPED (-2.0)
-
-static inline bool blv_is_wrapped(const blv_vec *v) {
-    return v->square == BLV_SQUARE_WRAPPED;
-}
 
 /* NaN is known, too. */
 static inline bool blv_square_known(const blv_vec *v) {
@@ -36,7 +31,7 @@ static inline bool blv_square_known(const blv_vec *v) {
 }
 
 static inline void blv_keep_square(blv_vec *v, double square) {
-    v->square = blv_is_wrapped(v) ? BLV_SQUARE_WRAPPED : square;
+    v->square = v->wrapped ? BLV_SQUARE_UNKNOWN : square;
 }
 
 /* Whoever writes elements says so first. */

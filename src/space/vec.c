@@ -1,5 +1,6 @@
 /* Vectors: dispatch to the operation table, and the defaults of its optional updates. */
 #include "space/space_private.h"
+#include "space/step_checks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@ static blv_error make_vec(blv_vec **vec, const blv_space *space, void *memory, s
     blv_vec *v = malloc(sizeof *v);
     if (!v)
         return BLV_E_MEMORY;
-    *v = (blv_vec){.space = space, .square = memory ? BLV_SQUARE_WRAPPED : BLV_SQUARE_UNKNOWN};
+    *v = (blv_vec){.space = space, .square = BLV_SQUARE_UNKNOWN, .wrapped = memory};
     v->data = memory ? space->ops->wrap(space, memory, bytes) : space->ops->create(space);
     if (!v->data) {
         free(v);
@@ -38,7 +39,7 @@ void blv_vec_destroy(blv_vec *vec) {
     if (!vec)
         return;
     const blv_space_ops *ops = vec->space->ops;
-    if (!blv_is_wrapped(vec))
+    if (!vec->wrapped)
         ops->destroy(vec->space, vec->data);
     else if (ops->unwrap)
         ops->unwrap(vec->space, vec->data);
@@ -51,12 +52,6 @@ const blv_space *blv_vec_space(const blv_vec *vec) {
 
 size_t blv_vec_dim(const blv_vec *vec) {
     return vec ? vec->space->dim : 0;
-}
-
-void blv_vec_spoil(blv_vec *v) {
-    blv_vec_fill(v, (double)NAN);
-    if (v)
-        blv_keep_square(v, (double)NAN);
 }
 
 void blv_vec_copy(blv_vec *dst, const blv_vec *src) {
@@ -104,20 +99,36 @@ static void swap_elements(blv_vec *a, blv_vec *b) {
     blv_vec_destroy(aside);
 }
 
+static inline void swap_data(blv_vec *a, blv_vec *b) {
+    void *data = a->data;
+    double square = a->square;
+    a->data = b->data;
+    a->square = b->square;
+    b->data = data;
+    b->square = square;
+}
+
 void blv_vec_swap(blv_vec *a, blv_vec *b) {
     if (!blv_of_one_space(a, b)) {
         blv_vec_spoil(a);
         blv_vec_spoil(b);
-    } else if (blv_is_wrapped(a) || blv_is_wrapped(b)) {
+    } else if (a->wrapped || b->wrapped) {
         swap_elements(a, b);
     } else {
-        void *data = a->data;
-        double square = a->square;
-        a->data = b->data;
-        a->square = b->square;
-        b->data = data;
-        b->square = square;
+        swap_data(a, b);
     }
+}
+
+blv_finiteness blv_vec_finiteness(const blv_vec *v) {
+    return !blv_square_known(v) ? BLV_NOT_KNOWN : isfinite(v->square) ? BLV_FINITE : BLV_NOT_FINITE;
+}
+
+/* Vectors that move are the library's own: they are of one space, and nobody's memory. */
+blv_finiteness blv_vec_exchange(blv_vec *v, blv_vec *next) {
+    const blv_finiteness shown = blv_vec_finiteness(next);
+    if (shown != BLV_NOT_FINITE)
+        swap_data(v, next);
+    return shown;
 }
 
 /* out may be among the terms: its own coefficients are applied first, then the others are added. */
@@ -156,26 +167,33 @@ static bool gather(const blv_space *s, size_t count, const blv_vec *const *terms
     return true;
 }
 
+static inline void combine(blv_vec *out, size_t count, const double *coef,
+                           const void *const *data) {
+    const blv_space *s = out->space;
+    if (!s->ops->lincomb) {
+        lincomb_default(s, blv_vec_changing(out), count, coef, data);
+        return;
+    }
+    if (!s->ops->lincomb(s, out->data, count, coef, data, &out->square) || out->wrapped)
+        out->square = BLV_SQUARE_UNKNOWN;
+}
+
 void blv_vec_lincomb(blv_vec *out, size_t count, const double *coef, const blv_vec *const *terms) {
     const void *data[BLV_LINCOMB_MAX];
     if (!out || !coef || !gather(out->space, count, terms, data)) {
         blv_vec_spoil(out);
         return;
     }
-    const blv_space *s = out->space;
-    const bool wrapped = blv_is_wrapped(out);
-    if (!s->ops->lincomb) {
-        lincomb_default(s, blv_vec_changing(out), count, coef, data);
-        return;
-    }
-    if (!s->ops->lincomb(s, out->data, count, coef, data, &out->square))
-        out->square = BLV_SQUARE_UNKNOWN;
-    if (wrapped)
-        out->square = BLV_SQUARE_WRAPPED;
+    combine(out, count, coef, data);
 }
 
+/* Every step makes some of these: one call of the space's operation, and little besides. */
 void blv_vec_combine(blv_vec *out, double a, const blv_vec *x, double b, const blv_vec *y) {
-    blv_vec_lincomb(out, 2, (const double[]){a, b}, (const blv_vec *const[]){x, y});
+    const double coef[] = {a, b};
+    if (!out || !x || x->space != out->space || !blv_of_one_space(x, y))
+        blv_vec_spoil(out);
+    else
+        combine(out, 2, coef, (const void *const[]){x->data, y->data});
 }
 
 void blv_vec_read(const blv_vec *v, double *host) {

@@ -45,8 +45,10 @@ void blv_vec_apply(blv_vec *out, blv_elementwise operation, double c, const blv_
         apply_default(operation, out, c, a, b);
 }
 
-static void *elements(const blv_space *s, void *data) {
+static inline void *elements(const blv_space *s, void *data) {
     int device = -1;
+    if (s->loops) /* in host memory, as it is */
+        return data;
     return s->ops->data ? s->ops->data(s, data, &device) : NULL;
 }
 

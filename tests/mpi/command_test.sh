@@ -217,7 +217,7 @@ done
 for signal in INT TERM; do
     rm -f stopped.*
     # shellcheck disable=SC2086
-    OMPI_MCA_odls_base_sigkill_timeout=2 "$run_ranks" 2 "$bilevel" solve hyperclean $digits \
+    OMPI_MCA_odls_base_sigkill_timeout=6 "$run_ranks" 2 "$bilevel" solve hyperclean $digits \
         --solver soba --threads 1 --iters 100000000 --no-store --trace stopped.jsonl --out stopped.npz \
         >stopped.txt 2>&1 &
     job=$!

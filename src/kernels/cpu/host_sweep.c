@@ -211,10 +211,11 @@ static void dense_sweep(const blv_rows *rows, const blv_sweep *sweep, blv_sweep_
            rows->columns == work->columns);
     const double seconds = seconds_of(rows, sweep, work->real_size);
     const bool single = work->real_size == sizeof(float);
-    shared_sweep shared = {.kernels = blv_dense_sweep_tables[single][work->instructions],
-                           .work = work,
-                           .group_rows = rows->count};
+    shared_sweep shared; /* not cleared first: that takes as long as a few rows */
     blv_dense_task *task = &shared.task;
+    shared.kernels = blv_dense_sweep_tables[single][work->instructions];
+    shared.work = work;
+    shared.group_rows = rows->count;
     describe(task, rows, sweep, work, shared.kernels);
     task->groups = rows->count > 0;
     if (seconds >= SECONDS_WORTH_THREADS) {

@@ -43,15 +43,9 @@ static void run_chunk(void *context, size_t chunk, int member) {
     s->loop(s->args, begin, left < s->length ? s->dim : begin + s->length, s->partial[chunk]);
 }
 
-/* Runs the loop over all chunks and adds up the `sum_count` sums of each.
- * streams: how many vectors the loop goes through. */
-static void run_loop(const blv_space *s, blv_host_loop loop, const blv_host_args *args,
-                     size_t streams, size_t sum_count, double *result) {
+static void run_chunks(const blv_space *s, blv_host_loop loop, const blv_host_args *args,
+                       size_t streams, size_t sum_count, double *result) {
     const size_t dim = s->local;
-    if (dim <= BLOCK) {
-        loop(args, 0, dim, result);
-        return;
-    }
     const size_t blocks = (dim - 1) / BLOCK + 1;
     const size_t length = ((blocks - 1) / CHUNKS_MAX + 1) * BLOCK;
     const size_t chunks = (dim - 1) / length + 1;
@@ -67,6 +61,16 @@ static void run_loop(const blv_space *s, blv_host_loop loop, const blv_host_args
         for (size_t c = 0; c < chunks; c++)
             result[i] += all.partial[c][i];
     }
+}
+
+/* Runs the loop over all chunks and adds up the `sum_count` sums of each.
+ * streams: how many vectors the loop goes through. */
+static inline void run_loop(const blv_space *s, blv_host_loop loop, const blv_host_args *args,
+                            size_t streams, size_t sum_count, double *result) {
+    if (s->local <= BLOCK)
+        loop(args, 0, s->local, result);
+    else
+        run_chunks(s, loop, args, streams, sum_count, result);
 }
 
 BLV_TABLES(blv_host_loops, blv_host_loops);
