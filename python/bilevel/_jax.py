@@ -171,7 +171,14 @@ class JaxOracles(Oracles):
 
     def _flat(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(x: Any, y: Any, *samples: Any) -> Any:
-            result = jnp.asarray(function(self.x.shape_up(x), self.y.shape_up(y), *samples))
+            given = function(self.x.shape_up(x), self.y.shape_up(y), *samples)
+            try:
+                result = jnp.asarray(given)
+            except (TypeError, ValueError) as error:
+                kind = type(given).__name__
+                raise TypeError(f"{name} returned a {kind}, expected a scalar array") from error
+            if not jnp.issubdtype(result.dtype, jnp.floating):
+                raise TypeError(f"{name} returned {result.dtype}, expected floating-point numbers")
             if result.size != 1:
                 raise ValueError(
                     f"{name} returned an array of shape {result.shape}, expected one element"
@@ -223,6 +230,8 @@ class JaxOracles(Oracles):
         else:
             given = self.projection(self.x.shape_up(jnp.array(self.x.views[x])))
             parts = list(_tree.leaves(given))
+            if not all(hasattr(part, "shape") for part in parts):
+                raise TypeError(f"project returned a {type(given).__name__}, expected arrays")
             if [tuple(part.shape) for part in parts] != self.x.shapes:
                 raise self.x.wrong_shape("what project returned", [p.shape for p in parts])
             projected = jnp.concatenate([jnp.ravel(part) for part in parts])

@@ -30,9 +30,7 @@ class Sum:
         self.samples = int(samples)
         self.data = data
         if data is not None:
-            parts = data if isinstance(data, tuple) else (data,)
-            lengths = {len(part) if hasattr(part, "__len__") else None for part in parts}
-            rows = lengths.pop() if len(lengths) == 1 else None
+            rows = _rows_of(data)
             if not rows:
                 raise ValueError(f"{name}_data: an indexable or arrays of one length are needed")
             if samples not in (0, rows):
@@ -70,7 +68,29 @@ class Sum:
         if isinstance(data, tuple):
             index = self.convert(index)
             return tuple(part[index] for part in data)
+        if self.one_by_one(data):
+            return self.collate([data[i] for i in index.tolist()])
         return data[self.convert(index)]
+
+    def one_by_one(self, data: Any) -> bool:
+        """It gives a row for a number, not rows for an array of numbers."""
+        return isinstance(data, list)
+
+    def collate(self, rows: list[Any]) -> Any:
+        if isinstance(rows[0], tuple):
+            return tuple(np.stack(part) for part in zip(*rows, strict=True))
+        return np.stack(rows)
+
+
+def _rows_of(data: Any) -> int | None:
+    """None: it has no length, or parts of several lengths."""
+    if hasattr(data, "collate_fn"):  # the length of a DataLoader is that in batches
+        data = data.dataset
+    try:
+        lengths = {len(part) for part in (data if isinstance(data, tuple) else (data,))}
+    except TypeError:
+        return None
+    return lengths.pop() if len(lengths) == 1 else None
 
 
 class Oracles:

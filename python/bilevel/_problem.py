@@ -155,7 +155,13 @@ class Problem:
 
     def _bound(self, bound: Any) -> Any:
         """A number, or a flat array with an element for each of x."""
-        items = [np.asarray(leaf, dtype=np.float64) for leaf in _tree.leaves(bound)]
+        leaves = (  # tensors may be on a device, and part of a graph
+            leaf.detach().cpu() if hasattr(leaf, "detach") else leaf for leaf in _tree.leaves(bound)
+        )
+        try:
+            items = [np.asarray(leaf, dtype=np.float64) for leaf in leaves]
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"bounds: not numbers: {error}") from error
         if len(items) == 1 and items[0].ndim == 0:
             value: Any = items[0]
         elif [item.shape for item in items] == [tuple(shape) for shape in self.x.shapes]:
@@ -217,6 +223,8 @@ class BuiltinProblem(Problem):
     ) -> None:
         if precision not in ("f32", "f64"):
             raise ValueError(f"precision is {precision!r}, expected 'f32' or 'f64'")
+        if not isinstance(family, str):
+            raise TypeError(f"family is a {type(family).__name__}, expected a str")
         why = new_message()
         found = lib.blv_family_find(ffi.NULL, family.encode(), why)
         if found == ffi.NULL:

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from ._core import ffi, lib
 from ._errors import check, new_message, owned, struct, text
 from ._problem import BuiltinProblem, Problem, as_text
-from ._result import Result, Trace, array_of
+from ._result import Counts, Result, Trace, array_of
 
 
 def store_path(store: str | os.PathLike[str] | None) -> str:
@@ -235,6 +235,26 @@ def _parameters(table: Any, fields: Any) -> dict[str, Any]:
     return found
 
 
+def _record(solution: Any) -> dict[str, Any]:
+    """What the store keeps, by the names that the command uses."""
+
+    def number(value: float) -> float | None:
+        return value if np.isfinite(value) else None
+
+    return {
+        "solver": text(solution.solver.name),
+        "status": text(lib.blv_outcome_word(solution.outcome)),
+        "message": text(solution.message.text),
+        "iterations": solution.iterations,
+        "seconds": number(solution.seconds),
+        "counts": asdict(Counts.of(solution.counts)),
+        "phi": number(solution.phi),
+        "grad_norm": number(solution.grad_norm),
+        "x": array_of(solution.x, solution.dim_x).tolist(),
+        "y": array_of(solution.y, solution.dim_y).tolist(),
+    }
+
+
 class _Values:
     """A dict as blv_values; keeps what they refer to."""
 
@@ -358,8 +378,11 @@ class Recorder:
                 if failed
                 else lib.BLV_STATUS_FINISHED
             )
-            kept.append(ffi.new("char[]", ffi.string(solution.message.text)))
-            info.message = kept[0]
+            record = json.dumps(_record(solution)).encode()
+            kept += [
+                ffi.new("char[]", said) for said in (ffi.string(solution.message.text), record)
+            ]
+            info.message, info.result = kept
             info.outcome = lib.blv_outcome_word(outcome)
             info.has_iterations, info.iterations = True, solution.iterations
             info.seconds, info.phi = solution.seconds, solution.phi

@@ -180,7 +180,7 @@ def solve(
     """
     problem, parameters = _problem_from(f, g, x0, y0, others)
     _expect(settings or {}, dict, "settings")
-    registration = Registration(solver)
+    registration = Registration([solver])
     bar = Bar.wanted(progress, seconds, iters)
     recorder = Recorder(store, checkpoint_seconds, _resumed) if store else None
     session = Session(problem, trace, bar, recorder)
@@ -195,7 +195,7 @@ def solve(
         seed=seed,
         certificate=certificate,
     )
-    prepared.options.solver = registration.name
+    prepared.options.solver = registration.names[0]
     prepared.options.registry = registration.registry
     made, why = ffi.new("blv_solution **"), new_message()
     with guarded():
@@ -301,7 +301,7 @@ class Comparison(list[Row]):
 
 def compare(
     problem: Problem,
-    solvers: Sequence[str] | None = None,
+    solvers: Sequence[Any] | None = None,
     *,
     tol: float | None = None,
     seconds: float | None = None,
@@ -315,8 +315,8 @@ def compare(
 ) -> Comparison:
     """Solves the problem with each of the solvers, from the same start and with the same limits.
 
-    solvers: names; None: all that suit the problem without finite differences. A key "SOLVER.KEY"
-    of the settings is for that solver alone.
+    solvers: names, or solvers of your own; None: all that suit the problem without finite
+    differences. A key "SOLVER.KEY" of the settings is for that solver alone.
     """
     _expect(problem, Problem, "problem")
     _expect(settings or {}, dict, "settings")
@@ -335,14 +335,15 @@ def compare(
         seed=seed,
         certificate=certificate,
     )
+    registration = Registration(solvers or [])
+    prepared.options.registry = registration.registry
     names: Any = ffi.NULL
     if solvers is not None:
-        texts = [ffi.new("char[]", name.encode()) for name in solvers]
-        names = ffi.new("const char *[]", [*texts, ffi.NULL])
+        names = ffi.new("const char *[]", [*registration.names, ffi.NULL])
     made, why = ffi.new("blv_comparison **"), new_message()
     with guarded():
         error = lib.blv_compare(made, problem.pointer, names, prepared.options, why)
-        comparison = owned(made[0], lib.blv_comparison_destroy)
+        comparison = owned(made[0], lib.blv_comparison_destroy, registration)
     check_error(error, why)
     rows = Comparison()
     for i in range(comparison.count):

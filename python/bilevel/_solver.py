@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,22 +75,29 @@ def run_options() -> tuple[Parameter, ...]:
 
 
 class Registration:
-    """The name of a solver, and the registry in which the library finds it."""
+    """The names of solvers, and the registry in which the library finds them."""
 
-    def __init__(self, solver: Any) -> None:
+    def __init__(self, solvers: Sequence[Any]) -> None:
         self.registry: Any = ffi.NULL
-        if isinstance(solver, str):
-            self.name = ffi.new("char[]", solver.encode())
-            return
-        from ._own_solver import adapt
+        self.names = []
+        own = []
+        for solver in solvers:
+            if isinstance(solver, str):
+                self.names.append(ffi.new("char[]", solver.encode()))
+                continue
+            from ._own_solver import adapt
 
-        label, handle = adapt(solver)
-        self.name = ffi.new("char[]", label.encode())
-        descriptor = lib.blv_py_solver_create(self.name, handle)
-        if descriptor == ffi.NULL:
-            raise MemoryError
-        descriptor = owned(descriptor, lib.blv_py_solver_destroy, self.name, handle)
+            label, handle = adapt(solver)
+            name = ffi.new("char[]", label.encode())
+            descriptor = lib.blv_py_solver_create(name, handle)
+            if descriptor == ffi.NULL:
+                raise MemoryError
+            own.append(owned(descriptor, lib.blv_py_solver_destroy, name, handle))
+            self.names.append(name)
+        if not own:
+            return
         made, why = ffi.new("blv_registry **"), new_message()
         check(lib.blv_registry_create(made))
-        self.registry = owned(made[0], lib.blv_registry_destroy, descriptor)
-        check(lib.blv_registry_add_solver(self.registry, descriptor, why), why)
+        self.registry = owned(made[0], lib.blv_registry_destroy, *own)
+        for descriptor in own:
+            check(lib.blv_registry_add_solver(self.registry, descriptor, why), why)

@@ -87,7 +87,10 @@ class TorchLevel(Level):
         first = self.leaves[0]
         for leaf, label in zip(self.leaves, _tree.leaf_names(start, name), strict=True):
             if not isinstance(leaf, torch.Tensor):
-                raise TypeError(f"{label} is a {type(leaf).__name__}, expected a tensor")
+                hint = ": give its parameters()" if hasattr(leaf, "parameters") else ""
+                raise TypeError(f"{label} is a {type(leaf).__name__}, expected a tensor{hint}")
+            if leaf.device != first.device:
+                raise ValueError(f"{label} is on device {leaf.device}, others on {first.device}")
             if leaf.layout != torch.strided or leaf.is_meta:
                 raise TypeError(
                     f"{label} is a tensor without elements in a row, expected a dense one"
@@ -96,8 +99,6 @@ class TorchLevel(Level):
                 raise TypeError(f"{label} has dtype {leaf.dtype}; float64 or float32 is needed")
             if leaf.dtype != first.dtype:
                 raise TypeError(f"{label} has dtype {leaf.dtype}, others {first.dtype}")
-            if leaf.device != first.device:
-                raise ValueError(f"{label} is on device {leaf.device}, others on {first.device}")
         self.shapes = [tuple(leaf.shape) for leaf in self.leaves]
         self.single = first.dtype == torch.float32
         self.dtype, self.device = first.dtype, first.device
@@ -188,10 +189,19 @@ class TorchSum(Sum):
 
     def chosen(self, index: Any) -> Any:
         batch = super().chosen(index)
-        if hasattr(self.data, "collate_fn"):
-            parts = (leaf.to(self.device) for leaf in _tree.leaves(batch))
+        if hasattr(self.data, "collate_fn") or self.one_by_one(self.data):
+            leaves = _tree.leaves(batch)
+            parts = (leaf.to(self.device) if hasattr(leaf, "to") else leaf for leaf in leaves)
             return _tree.rebuild(batch, parts)
         return batch
+
+    def one_by_one(self, data: Any) -> bool:
+        rows = torch.utils.data
+        whole = isinstance(data, rows.TensorDataset)
+        return isinstance(data, list | rows.Dataset) and not whole
+
+    def collate(self, rows: list[Any]) -> Any:
+        return torch.utils.data.default_collate(rows)
 
 
 class TorchOracles(Oracles):
@@ -306,7 +316,8 @@ class TorchOracles(Oracles):
             if not all(isinstance(part, torch.Tensor) for part in parts):
                 raise TypeError(f"project returned a {type(given).__name__}, expected tensors")
             if [tuple(part.shape) for part in parts] != self.x.shapes:
-                raise self.x.wrong_shape("what project returned", [p.shape for p in parts])
+                shapes = [tuple(part.shape) for part in parts]
+                raise self.x.wrong_shape("what project returned", shapes)
             projected = torch.cat([part.detach().reshape(-1) for part in parts])
         self.x.put(x, projected)
 
@@ -378,8 +389,8 @@ def _gradients(
 def make_oracles(
     f: Any, g: Any, x0: Any, y0: Any, sums: tuple[tuple[str, int, Any], ...]
 ) -> TorchOracles:
-    devices = [getattr(next(_tree.leaves(start)), "device", None) for start in (x0, y0)]
-    if devices[0] != devices[1]:
+    devices = [getattr(next(_tree.leaves(start), None), "device", None) for start in (x0, y0)]
+    if None not in devices and devices[0] != devices[1]:
         raise ValueError(f"y0 is on device {devices[1]}, x0 on {devices[0]}: both must be on one")
     levels = TorchLevel("x0", x0), TorchLevel("y0", y0)
     return TorchOracles(f, g, levels, (TorchSum(*sums[0]), TorchSum(*sums[1])))

@@ -25,6 +25,7 @@ from ._result import Certificate, array_of
 
 __all__ = ["CoresetSelector", "LabelCleaner", "TunedLogisticRegression", "TunedRidge"]
 
+_NUMBER = int | float | np.integer | np.floating
 _SCALINGS = {
     "auto": lib.BLV_TASK_SCALE_AUTO,
     "unit": lib.BLV_TASK_SCALE_UNIT,
@@ -171,7 +172,7 @@ class LabelCleaner(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"folds is {self.folds!r}, expected a whole number")
         for name in ("threshold", "flag_share", "false_alarms"):
             share = getattr(self, name)
-            if share is not None and not 0.0 < share < 1.0:
+            if share is not None and not (isinstance(share, _NUMBER) and 0.0 < share < 1.0):
                 raise ValueError(f"{name} is {share!r}, expected a number between 0 and 1")
         X, y = validate_data(self, X, y, accept_sparse="csr", ensure_min_samples=2)
         check_classification_targets(y)
@@ -426,8 +427,8 @@ class CoresetSelector(BaseEstimator):  # type: ignore[misc]
         self.classes_, numbers = _encode(y)
         if len(self.classes_) < 2:
             raise ValueError(f"y has {len(self.classes_)} class, at least two are needed")
-        if not self.n_rows > 0:
-            raise ValueError(f"n_rows is {self.n_rows}, expected a positive number")
+        if not isinstance(self.n_rows, _NUMBER) or not self.n_rows > 0:
+            raise ValueError(f"n_rows is {self.n_rows!r}, expected a positive number")
         wanted = self.n_rows if self.n_rows >= 1 else max(1, round(self.n_rows * len(y)))
         if wanted > len(y):
             raise ValueError(f"n_rows is {self.n_rows}, but X has {len(y)} rows")

@@ -52,6 +52,25 @@ class TestTorch:
         y["a"].sum().backward()
         assert t.isfinite(x["log"].grad).all()
 
+    def test_transforms(self):
+        t = self.t
+        solve = bilevel.implicit(self.g, t.zeros(6, dtype=t.float64))
+        weights = t.tensor(WEIGHTS)
+        several = t.tensor(np.stack([AT, -AT, 0 * AT]))
+        slopes = t.func.vmap(t.func.grad(lambda x: solve(x) @ weights))(several)
+        for x, y, slope in zip(several, t.func.vmap(solve)(several), slopes, strict=True):
+            expected, gradient = closed_form(x.numpy())
+            np.testing.assert_allclose(y, expected, rtol=1e-9)
+            np.testing.assert_allclose(slope, gradient, rtol=1e-8)
+        rows = t.func.jacrev(solve)(several[0])
+        np.testing.assert_allclose(weights @ rows, closed_form(AT)[1], rtol=1e-8)
+
+    def test_second_derivatives_are_refused(self):
+        t = self.t
+        solve = bilevel.implicit(self.g, t.zeros(6, dtype=t.float64))
+        with pytest.raises(bilevel.BilevelError, match="first derivatives only"):
+            t.autograd.functional.hessian(lambda x: solve(x).sum(), t.tensor(AT))
+
     def test_space_of_a_device(self, monkeypatch):
         from bilevel import _torch
 

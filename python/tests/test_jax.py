@@ -110,6 +110,10 @@ def test_batches():
         ({"x0": jnp.zeros(4, dtype=np.float32)}, "y0 is of float64, x0 of float32"),
         ({"f": lambda x, y: y}, r"f returned an array of shape \(9,\)"),
         ({"f": lambda x, y: jnp.nan * y.sum()}, "f returned nan at x0, y0"),
+        ({"f": lambda x, y: None}, "f returned a NoneType"),
+        ({"g": lambda x, y: "odd"}, "g returned a str"),
+        ({"f": lambda x, y: 1j * y.sum()}, "f returned complex128"),
+        ({"project": lambda x: None}, "project returned a NoneType"),
     ],
 )
 def test_messages_name_the_argument(change, message):

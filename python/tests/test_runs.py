@@ -23,6 +23,10 @@ def test_a_run_is_recorded(tmp_path):
     assert run.id == r.run_id and run.problem == "mine" and run.solver == "s-tfbo"
     assert run.status == "finished" and run.outcome == "iterations" and run.iterations == 120
     assert run.phi == r.phi
+    kept = run.result()
+    assert (
+        kept["phi"] == r.phi and kept["x"] == r.x.tolist() and kept["counts"]["hvp"] == r.counts.hvp
+    )
     np.testing.assert_array_equal(run.trace()["f"], r.trace["f"])
     assert run.settings()["options"]["iters"] == 120
     assert bilevel.runs(store, solver="soba") == []

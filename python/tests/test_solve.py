@@ -295,6 +295,7 @@ def test_solvers_and_families_are_listed():
         ({"tol": -1.0}, "tol"),
         ({"bounds": (1, 0)}, "bounds: a lower bound"),
         ({"bounds": (np.zeros(3), 1)}, "bounds"),
+        ({"bounds": ("a", 1)}, "bounds: not numbers"),
         ({"simplex": -1.0}, "simplex is -1.0"),
         ({"bounds": (0, 1), "simplex": True}, "exclude"),
         ({"solver": object()}, "has no open"),
@@ -396,6 +397,36 @@ def test_a_solver_in_python():
     r = solve(solver=Alternating(step=0.15), iters=5000, tol=1e-6)
     assert r.solver == "alternating" and r.converged
     np.testing.assert_allclose(r.x, X, atol=1e-5)
+
+
+def test_solvers_in_python_are_compared():
+    problem = bilevel.Problem(Q.f, Q.g, Q.x0, Q.y0, hvp=Q.hvp, jvp=Q.jvp)
+
+    class Slower(Alternating):
+        name = "slower"
+
+        def __init__(self):
+            super().__init__(step=0.01)
+
+    table = bilevel.compare(problem, ["exact", Alternating(step=0.15), Slower], iters=500)
+    found = {row.solver: row.result for row in table}
+    alone = bilevel.solve(problem, solver=Alternating(step=0.15), iters=500)
+    np.testing.assert_array_equal(found["alternating"].x, alone.x)
+    assert found["exact"].phi <= found["alternating"].phi < found["slower"].phi
+    with pytest.raises(TypeError, match="int has no open"):
+        bilevel.compare(problem, [3])
+
+
+def test_a_list_of_rows():
+    f, g, (A, b) = sums(True)
+    limits = {"solver": "soba", "batch": 8, "iters": 50, "seed": 1}
+    at = np.zeros(1), np.zeros(3)
+    rows = list(zip(A, b, strict=True))
+    x = [
+        bilevel.solve(f, g, *at, upper_data=given, lower_data=given, **limits).x
+        for given in ((A, b), rows)
+    ]
+    np.testing.assert_array_equal(*x)
 
 
 def test_an_exception_in_a_solver_comes_out():

@@ -123,8 +123,18 @@ def test_batches_and_loaders(memory):
     limits = {"solver": "soba", "batch": 16, "iters": 100, "seed": 4, "bounds": (-9, 9)}
     r = bilevel.solve(upper, lower, *at, upper_samples=64, lower_samples=64, **limits)
     data = torch.utils.data.TensorDataset(rows, target)
-    loader = torch.utils.data.DataLoader(data, batch_size=1)
-    for given in ((rows, target), loader):
+    loader = torch.utils.data.DataLoader(data, batch_size=5, shuffle=True)
+
+    class OneByOne(torch.utils.data.Dataset):
+        def __len__(self):
+            return 64
+
+        def __getitem__(self, i):
+            assert type(i) is int
+            return rows[i], target[i]
+
+    listed = list(zip(rows, target, strict=True))
+    for given in ((rows, target), data, loader, listed, OneByOne()):
         same = bilevel.solve(
             lambda x, y, batch: loss(y, *batch),
             by_rows,
@@ -199,6 +209,11 @@ def test_under_no_grad(memory):
         assert bilevel.solve(f, g, *start(), tol=1e-6).converged
 
 
+class Endless(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        return iter(())
+
+
 @pytest.mark.parametrize(
     "change, message",
     [
@@ -211,6 +226,21 @@ def test_under_no_grad(memory):
         ({"f": lambda x, y: 1.0}, "f returned a float"),
         ({"g": lambda x, y: (y * torch.inf).sum()}, "g returned"),
         ({"hvp": lambda x, y, v: v}, "hvp is not needed"),
+        ({"x0": torch.nn.Linear(2, 2)}, "x0 is a Linear, expected a tensor: give its parameters"),
+        (
+            {"x0": [torch.zeros(2, dtype=torch.float64), torch.zeros(2, device="meta").double()]},
+            r"x0\[1\] is on device meta, others on cpu",
+        ),
+        (
+            {"f": lambda x, y: torch.zeros((), device="meta").double()},
+            "f returned a tensor on meta, x0 is on cpu",
+        ),
+        ({"project": lambda x: None}, "project returned a NoneType"),
+        ({"project": lambda x: x[:2]}, r"what project returned has shape \[\(2,\)\]"),
+        (
+            {"upper_data": torch.utils.data.DataLoader(Endless())},
+            "upper_data: an indexable or arrays of one length",
+        ),
         ({"x0": torch.eye(2, dtype=torch.float64).to_sparse()}, "x0 is a tensor without elements"),
         ({"f": lambda x, y: 1j * y.sum()}, "f returned a tensor of torch.complex128"),
         (

@@ -64,10 +64,11 @@ uint64_t blv_random_below(const blv_stream *stream, uint64_t n, uint64_t bound) 
     uint32_t out[4];
     block_at(stream, n, out);
     if (bound <= UINT32_MAX) {
-        uint32_t b = (uint32_t)bound, threshold = (uint32_t)(-b) % b;
+        const uint32_t b = (uint32_t)bound;
         for (int i = 0; i < 3; i++) {
-            uint64_t product = (uint64_t)out[i] * b;
-            if ((uint32_t)product >= threshold)
+            const uint64_t product = (uint64_t)out[i] * b;
+            /* the least that is not rejected is 2^32 mod b, below b: rarely needed */
+            if ((uint32_t)product >= b || (uint32_t)product >= (uint32_t)(-b) % b)
                 return product >> 32;
         }
         return ((uint64_t)out[3] * b) >> 32;

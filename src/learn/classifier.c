@@ -207,10 +207,12 @@ static bool take_steps(blv_classifier *c, const blv_training *t, source *own, so
 
 static void observe(blv_classifier *c, const blv_dataset *set, blv_nn_work *work) {
     blv_rows rows = rows_of(set);
+    if (blv_nn_statistics(c->net) == 0)
+        return;
     if (rows.count > OBSERVED_ROWS)
         rows.count = OBSERVED_ROWS;
     blv_nn_observe(work, &rows, c->params, c->statistics);
-    c->observed = blv_nn_statistics(c->net) > 0;
+    c->observed = true;
 }
 
 static void take_defaults(blv_training *t) {
@@ -232,7 +234,8 @@ blv_error blv_classifier_train(blv_classifier *c, const blv_dataset *set, const 
         error = expect_rows(c, t.also, why);
     if (error != BLV_OK)
         return error;
-    const size_t dim = blv_nn_dim(c->net), observed = OBSERVED_ROWS;
+    const size_t dim = blv_nn_dim(c->net);
+    const size_t observed = blv_nn_statistics(c->net) > 0 ? OBSERVED_ROWS : 0;
     const size_t most = t.batch > t.also_batch ? t.batch : t.also_batch;
     source own = {0}, also = {0};
     void *gradient = calloc(dim, blv_value_size(c->precision)),

@@ -44,6 +44,19 @@ static void clear(const blv_cleaning *c, blv_answers *a) {
     memset(a->test, 0, blv_rows_in(c->sets.test) * size);
 }
 
+static void copy_all(const blv_cleaning *c, blv_answers *to, const blv_answers *from) {
+    const size_t size = c->result.classes * sizeof(double);
+    memcpy(to->train, from->train, blv_rows_in(c->sets.train) * size);
+    memcpy(to->val, from->val, blv_rows_in(c->sets.val) * size);
+    memcpy(to->test, from->test, blv_rows_in(c->sets.test) * size);
+}
+
+static void exchange(blv_answers *a, blv_answers *b) {
+    const blv_answers before = *a;
+    *a = *b;
+    *b = before;
+}
+
 /* a becomes sqrt(a b), summing up to 1 in each row. */
 static void mix(size_t rows, size_t classes, double *a, const double *b) {
     for (size_t i = 0; i < rows; i++) {
@@ -239,9 +252,9 @@ static void describe_model(blv_cleaning *c, const char *reason) {
     r->model_text = blv_arena_copy(&c->arena, text);
 }
 
-blv_error blv_clean_choose_model(blv_cleaning *c, const blv_deal *deal, const blv_answers *linear) {
+blv_error blv_clean_choose_model(blv_cleaning *c, const blv_deal *deal, blv_answers *linear) {
     blv_clean_result *r = &c->result;
-    blv_answers net = {0};
+    blv_answers net = {0}, kept = {0};
     double error, best = INFINITY;
     r->model = BLV_CLEAN_LINEAR;
     r->model_loss[BLV_CLEAN_LINEAR] = difference(c, linear, NULL, &error);
@@ -254,7 +267,9 @@ blv_error blv_clean_choose_model(blv_cleaning *c, const blv_deal *deal, const bl
                               : "; networks need dense rows");
         return BLV_OK;
     }
-    blv_error failed = blv_answers_open(&net, c) ? BLV_OK : blv_explain_memory(c->why);
+    blv_error failed = blv_answers_open(&net, c) && blv_answers_open(&kept, c)
+                           ? BLV_OK
+                           : blv_explain_memory(c->why);
     for (size_t d = 0; failed == BLV_OK && d < DECAYS; d++) {
         failed = networks(c, deal, decays[d], &net);
         for (int both = 0; failed == BLV_OK && both < 2; both++) {
@@ -270,9 +285,13 @@ blv_error blv_clean_choose_model(blv_cleaning *c, const blv_deal *deal, const bl
             best = loss;
             r->model = kind;
             r->decay = decays[d];
+            copy_all(c, &kept, &net);
         }
     }
+    if (failed == BLV_OK && r->model != BLV_CLEAN_LINEAR)
+        exchange(linear, &kept);
     blv_answers_close(&net);
+    blv_answers_close(&kept);
     describe_model(c, c->options.model == BLV_CLEAN_MLP ? ", as asked" : "");
     return failed;
 }
@@ -285,11 +304,8 @@ blv_error blv_clean_model_answers(blv_cleaning *c, const blv_deal *deal, blv_ans
                                                 : blv_explain_memory(c->why);
     if (error == BLV_OK && c->result.model == BLV_CLEAN_BOTH)
         mix_all(c, &net, linear);
-    if (error == BLV_OK) {
-        const blv_answers before = *linear;
-        *linear = net;
-        net = before;
-    }
+    if (error == BLV_OK)
+        exchange(linear, &net);
     blv_answers_close(&net);
     return error;
 }

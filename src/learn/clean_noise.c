@@ -392,9 +392,8 @@ static blv_error answer_all(noise_fit *f, size_t number, double share, blv_answe
     BLV_CHECK(answer(f, f->train, f->part, own->train));
     BLV_CHECK(answer(f, f->val, f->val_part, own->val));
     BLV_CHECK(answer(f, c->sets.test, NULL, own->test));
-    if (number == 0)
-        BLV_CHECK(blv_clean_choose_model(c, &deal, own));
-    BLV_CHECK(blv_clean_model_answers(c, &deal, own));
+    BLV_CHECK(number == 0 ? blv_clean_choose_model(c, &deal, own)
+                          : blv_clean_model_answers(c, &deal, own));
     add(r->rows * K, share, own->train, r->probability);
     add(blv_rows_in(f->val) * K, share, own->val, r->val_probability);
     add(blv_rows_in(c->sets.test) * K, share, own->test, r->test_probability);

@@ -38,9 +38,9 @@ void blv_answers_close(blv_answers *answers);
 
 /* Weight of the mean loss of train in the held-out loss, beside 1 for val. */
 double blv_clean_noisy_share(const blv_dataset *train, const blv_dataset *val);
-/* Decides between the linear models, with these answers, and networks: the model of the result. */
-blv_error blv_clean_choose_model(blv_cleaning *cleaning, const blv_deal *deal,
-                                 const blv_answers *linear);
+/* Decides between the linear models, with these answers, and networks: the model of the result,
+ * whose answers they become. */
+blv_error blv_clean_choose_model(blv_cleaning *cleaning, const blv_deal *deal, blv_answers *linear);
 /* The answers of linear models become those of the model of the result. */
 blv_error blv_clean_model_answers(blv_cleaning *cleaning, const blv_deal *deal,
                                   blv_answers *linear);

@@ -32,6 +32,7 @@ typedef struct nn_scores {
     const int32_t *label; /* these four by row of the data; row[i] is the i-th row's number */
     const void *weight;   /* NULL: 1 */
     const double *chance; /* as in blv_nn_pass */
+    bool wants_loss;      /* with chance; without, the loss costs little */
     void *loss, *cross, *probability;
     int32_t *best;
     size_t first; /* number of the first row, when row is NULL */

@@ -40,6 +40,7 @@ static void take_losses(const nn_block *b) {
                         .label = rows->label,
                         .weight = rows->weight,
                         .chance = s->pass->chance,
+                        .wants_loss = s->pass->loss || s->pass->row_loss,
                         .loss = s->pass->row_loss,
                         .cross = s->pass->row_cross,
                         .probability = s->pass->row_probability,

@@ -45,9 +45,11 @@ static void row_by_chance(nn_scores *s, size_t i, size_t row, const real *e, dou
     double stated = 1e-30;
     for (size_t k = 0; k < classes; k++)
         stated += (double)e[k] * chance[k];
-    const double loss = log(all_e) - log(stated);
-    s->sum += weight * loss;
-    put_row(s->loss, row, (real)loss);
+    if (s->wants_loss) {
+        const double loss = log(all_e) - log(stated);
+        s->sum += weight * loss;
+        put_row(s->loss, row, (real)loss);
+    }
     for (size_t k = 0; delta && k < classes; k++)
         delta[k] = (real)(s->scale * weight * (double)e[k] * (1.0 / all_e - chance[k] / stated));
 }
