@@ -253,11 +253,10 @@ static bool parse_line(blv_arena *arena, const char *line, blv_recipe_column *c,
     c->name = text ? take_text(&text) : NULL;
     if (c->kind == BLV_KIND_LABEL || c->kind == BLV_KIND_DROP)
         return c->name;
-    if (c->kind == BLV_KIND_AUTO || !c->name || !marks)
+    if (c->kind == BLV_KIND_AUTO || !c->name || !marks || !blv_decimal(fill, &c->fill))
         return false;
     c->fill_text = fill;
     c->after_fill = marks - 1;
-    c->fill = strtod(fill, NULL);
     c->indicator = (*marks - '0') % 2 == 1;
     c->never_seen = *marks >= '2';
     for (const char *p = next_field(marks); p; p = next_field(p))
