@@ -355,59 +355,6 @@ static void test_old_recipe(void **state) {
     blv_dataset_release(d);
 }
 
-/* ---- A line above the table ---- */
-
-/* As adult.test of UCI begins: its commas are in the lines below, and no part of their numbers. */
-static void test_title(void **state) {
-    (void)state;
-    static const char rows[] = "25, Private, ?, 1.5, yes.\n38, Private, Rome, 2, no.\n"
-                               "28, State, Bern, 3, yes.\n";
-    char text[400];
-    blv_dataset *plain = read_text(rows, NULL);
-    snprintf(text, sizeof text, "|1x3 Cross validator\n%s", rows);
-    blv_dataset *titled = read_text(text, NULL);
-    assert_true(has_note(titled, "line 1 left out: a header of 1 fields, the rows have 5"));
-    assert_true(has_note(titled, "column 'x2': category of 2 levels, 1 missing"));
-    assert_true(blv_dataset_fingerprint(titled) == blv_dataset_fingerprint(plain));
-    blv_dataset_release(titled);
-    blv_dataset_release(plain);
-    /* a comma behind a number makes it no number */
-    check_rejected("1\t2\ta\n3\t4,\tb\n5\t6\ta\n", NULL, "expected a finite number, found '4,'");
-}
-
-/* Rows to be answered may have labels that are not wanted. */
-static void test_label_not_read(void **state) {
-    (void)state;
-    static const char *const heads[] = {"", "a,c,kind\n"};
-    for (int h = 0; h < 2; h++) {
-        char text[200];
-        snprintf(text, sizeof text, "%s1,x,no\n2,y,yes\n3,x,no\n", heads[h]);
-        blv_dataset *train = read_text(text, NULL);
-        const char *recipe = blv_dataset_recipe(train);
-        snprintf(text, sizeof text, "%s1,x,?\n2,y,other\n3,x,no.\n", heads[h]);
-        blv_dataset *d = read_text(text, OPTIONS(.label = "none", .recipe = recipe));
-        assert_null(blv_dataset_view_of(d)->label);
-        assert_int_equal(blv_dataset_view_of(d)->columns, blv_dataset_view_of(train)->columns);
-        for (size_t i = 0; i < 3; i++)
-            for (size_t j = 0; j < blv_dataset_view_of(d)->columns; j++)
-                assert_true(at(d, i, j) == at(train, i, j));
-        blv_dataset_release(d);
-        blv_dataset_release(train);
-    }
-}
-
-static void test_no_dates(void **state) {
-    (void)state;
-    static const char *const texts[] = {"2023-02-29", "1900-02-29", "2024-04-31", "2024-+4-03",
-                                        "2024- 4-03", "2024-13-01", "2024-00-10", "2024-4/03"};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        char text[200];
-        snprintf(text, sizeof text, "when,k\n2024-02-29,a\n%s,b\n2000-02-29,a\n", texts[i]);
-        check_rejected(text, OPTIONS(.kinds = "when:date", .header = "yes"),
-                       "expected a date in every row");
-    }
-}
-
 /* ---- Learning from a part of the rows ---- */
 
 /* The encoding of a part is as if the other rows had been read by the recipe of that part, but for
@@ -721,9 +668,6 @@ int main(void) {
         cmocka_unit_test(test_encoding),
         cmocka_unit_test(test_recipes),
         cmocka_unit_test(test_old_recipe),
-        cmocka_unit_test(test_title),
-        cmocka_unit_test(test_label_not_read),
-        cmocka_unit_test(test_no_dates),
         cmocka_unit_test(test_relearning),
         cmocka_unit_test(test_warnings),
         cmocka_unit_test(test_weights),

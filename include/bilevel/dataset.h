@@ -234,6 +234,18 @@ BLV_API blv_error blv_dataset_corrupt(blv_dataset *dataset, blv_corruption kind,
  * Other sets may be NULL. Sets without a recipe stay as they are. */
 BLV_API blv_error blv_dataset_relearn(blv_dataset *const *datasets, size_t count, blv_message *why);
 
+/* Medians of the columns in which no value is missing, which reading leaves out, for the recipe of
+ * the set: rows that are read by it later may lack some. Before any scaling. Several ranks learn
+ * none. */
+BLV_API blv_error blv_dataset_learn_fills(blv_dataset *dataset, blv_message *why);
+
+/* *mixed: whether datasets[0] was read from a table that has columns of numbers, and categories or
+ * missing values too. Such sets are made dense where they are sparse, so that numbers can be
+ * centred, unless they are to stay sparse, fewer than a sixteenth of the values of the first are
+ * not zero, or memory would not do. Other sets, which must be aligned, may be NULL. */
+BLV_API blv_error blv_dataset_centre_table(blv_dataset *const *datasets, size_t count,
+                                           bool stay_sparse, bool *mixed, blv_message *why);
+
 /* x -> (x - shift) scale for each column, from one set (train) for it and others. A column that is
  * constant in the first set has scale 1; the history says how many there are. The sets must have
  * the same columns and all be dense or all sparse. */
