@@ -70,6 +70,8 @@ typedef struct blv_read_options {
  * memory first; it can be read once. options may be NULL. */
 BLV_API blv_error blv_dataset_read(blv_dataset **dataset, const char *path,
                                    const blv_read_options *options, blv_message *why);
+/* The file of labels that is read with an IDX file where none is named, to be freed; NULL: none. */
+BLV_API char *blv_dataset_labels_beside(const char *path);
 /* Whether count * size bytes more may be taken for what is computed on the set, under the limit
  * that it was read with: BLV_E_VALUE with "name: what would take 3.2 GiB, ..." otherwise. */
 BLV_API blv_error blv_dataset_expect_memory(const blv_dataset *dataset, uint64_t count,
