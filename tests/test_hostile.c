@@ -376,6 +376,13 @@ static void test_locale(void **state) {
                "1 2");
     check_text("1.5,-2.25e-300,a\n3.75,123456789.12345678901234567890,b\n", 2, 2, values, "a b");
     refused(put_text("comma", "1 1:1\n1 1:1,5\n"), ": line 2: index 1: expected a finite number");
+    /* medians that stay */
+    blv_dataset *all = read_within(put_text("halves", "1,x,a\n2,y,b\n1,x,a\n2,y,b\n")), *part;
+    assert_int_equal(blv_dataset_select(all, (const size_t[]){0, 1}, 2, &part, NULL), BLV_OK);
+    assert_int_equal(blv_dataset_relearn(&part, 1, NULL), BLV_OK);
+    assert_string_equal(blv_dataset_recipe(part), blv_dataset_recipe(all));
+    blv_dataset_release(part);
+    blv_dataset_release(all);
     setlocale(LC_ALL, "C");
     char command[200];
     snprintf(command, sizeof command, "rm -rf %s/de_DE.UTF-8", folder);

@@ -70,6 +70,8 @@ typedef struct blv_read_options {
  * memory first; it can be read once. options may be NULL. */
 BLV_API blv_error blv_dataset_read(blv_dataset **dataset, const char *path,
                                    const blv_read_options *options, blv_message *why);
+/* The file of labels that is read with an IDX file where none is named, to be freed; NULL: none. */
+BLV_API char *blv_dataset_labels_beside(const char *path);
 /* Whether count * size bytes more may be taken for what is computed on the set, under the limit
  * that it was read with: BLV_E_VALUE with "name: what would take 3.2 GiB, ..." otherwise. */
 BLV_API blv_error blv_dataset_expect_memory(const blv_dataset *dataset, uint64_t count,
@@ -233,6 +235,18 @@ BLV_API blv_error blv_dataset_corrupt(blv_dataset *dataset, blv_corruption kind,
  * there are, learned again from datasets[0] alone and applied to all of them, before any scaling.
  * Other sets may be NULL. Sets without a recipe stay as they are. */
 BLV_API blv_error blv_dataset_relearn(blv_dataset *const *datasets, size_t count, blv_message *why);
+
+/* Medians of the columns in which no value is missing, which reading leaves out, for the recipe of
+ * the set: rows that are read by it later may lack some. Before any scaling. Several ranks learn
+ * none. */
+BLV_API blv_error blv_dataset_learn_fills(blv_dataset *dataset, blv_message *why);
+
+/* *mixed: whether datasets[0] was read from a table that has columns of numbers, and categories or
+ * missing values too. Such sets are made dense where they are sparse, so that numbers can be
+ * centred, unless they are to stay sparse, fewer than a sixteenth of the values of the first are
+ * not zero, or memory would not do. Other sets, which must be aligned, may be NULL. */
+BLV_API blv_error blv_dataset_centre_table(blv_dataset *const *datasets, size_t count,
+                                           bool stay_sparse, bool *mixed, blv_message *why);
 
 /* x -> (x - shift) scale for each column, from one set (train) for it and others. A column that is
  * constant in the first set has scale 1; the history says how many there are. The sets must have

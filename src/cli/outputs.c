@@ -120,8 +120,13 @@ static blv_error note_file(const char *path, role as, bool again, blv_message *w
 /* ---- From outside ---- */
 
 void cli_file_reads(const char *path) {
-    if (path && access(path, F_OK) == 0)
-        cli_expect(note_file(path, READS, false, &cli_why));
+    if (!path || access(path, F_OK) != 0)
+        return;
+    cli_expect(note_file(path, READS, false, &cli_why));
+    char *labels = blv_dataset_labels_beside(path);
+    if (labels)
+        cli_expect(note_file(labels, READS, false, &cli_why));
+    free(labels);
 }
 
 void cli_file_store(const char *path) {

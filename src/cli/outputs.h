@@ -48,7 +48,7 @@ void cli_outputs_try(const char *first, const char *second);
  * Entries of argument tables of the kinds READS and WRITES are noted when the command line is read;
  * these are for names that are made otherwise. All paths are copied; NULL: none. */
 
-/* A file that is read; nothing happens where there is none of that name. */
+/* A file that is read, and that of its labels; nothing happens where there is none of that name. */
 void cli_file_reads(const char *path);
 /* The run store, with the files that SQLite keeps beside it. */
 void cli_file_store(const char *path);

@@ -93,6 +93,8 @@ static blv_error load(cli_selection_options *asked, double test_share, blv_datas
     blv_read_options reading = asked->reading;
     BLV_CHECK(blv_dataset_read(rows, asked->data, &reading, why));
     BLV_CHECK(blv_dataset_expect_classes(*rows, asked->data, why));
+    if (asked->test)
+        BLV_CHECK(blv_dataset_learn_fills(*rows, why));
     reading.labels = NULL;
     reading.recipe = blv_dataset_recipe(*rows);
     reading.targets = BLV_TARGETS_CLASSES;

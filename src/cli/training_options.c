@@ -27,7 +27,7 @@ const cli_argument cli_training_table[] = {
     CLI_OPTION("scaling", CHOICE, cli_training, scaling, "auto|unit|standard|rows|none",
                "of the features by TRAIN: to [0, 1] (clean: auto where rows are dense), to mean 0 "
                "and variance 1 (tune: auto where they are), rows to length 1 (auto where they are "
-               "sparse)"),
+               "sparse, but for tables of numbers and categories)"),
     CLI_OPTION("threads", WHOLE, cli_training, threads, "N",
                "threads to use (default 0: all processors)", .to = MOST_THREADS),
     CLI_OPTION("device", CHOICE, cli_training, device, CLI_DEVICE_WORDS, CLI_DEVICE_HELP),

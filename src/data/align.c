@@ -64,6 +64,7 @@ static size_t find_class(const blv_dataset_view *v, const char *name) {
 static blv_error map_classes(const named_view *set, const named_view *to, int32_t *to_class,
                              blv_message *why) {
     const blv_dataset_view *v = set->view;
+    const bool model = !to->view->dense && !to->view->row_start;
     for (size_t c = 0; c < v->classes; c++) {
         size_t found = find_class(to->view, v->class_names[c]);
         to_class[c] = found < to->view->classes ? (int32_t)found : -1;
@@ -74,8 +75,9 @@ static blv_error map_classes(const named_view *set, const named_view *to, int32_
             c = v->true_label[i];
         if (to_class[c] < 0)
             return blv_explain(why, BLV_E_VALUE,
-                               "%.150s: row %zu has class '%.100s', which %.150s does not have",
-                               set->name, i, v->class_names[c], to->name);
+                               "%.150s: row %zu has class '%.100s', which %.150s does not have%s",
+                               set->name, i, v->class_names[c], to->name,
+                               model ? "; label none reads the rows without labels" : "");
     }
     return BLV_OK;
 }

@@ -48,6 +48,10 @@ static int days_since_1970(int year, int month, int day) {
     return 146097 * era + 365 * of_era + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
+static int days_in_month(int year, int month) {
+    return days_since_1970(year + month / 12, month % 12 + 1, 1) - days_since_1970(year, month, 1);
+}
+
 /* Z, +01:00 or -0530 behind a time, in seconds. */
 static const char *take_zone(const char *text, double *zone) {
     int hours, minutes, used = 0;
@@ -65,13 +69,13 @@ static const char *take_zone(const char *text, double *zone) {
 /* 2024-02-29, 2024/02/29, with or without a time: 2024-02-29T12:30:00.5Z, 2024-02-29 12:30+01:00.
  */
 bool blv_date_value(const char *text, double *value) {
-    static const int month_days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     int year, month, day, hour = 0, minute = 0, used = 0;
     char first, second;
     double seconds = 0.0, zone = 0.0;
     if (sscanf(text, "%4d%c%2d%c%2d%n", &year, &first, &month, &second, &day, &used) != 5 ||
-        (first != '-' && first != '/') || second != first || year < 1000 || month < 1 ||
-        month > 12 || day < 1 || day > month_days[month - 1])
+        strspn(text, "0123456789-/") < (size_t)used || (first != '-' && first != '/') ||
+        second != first || year < 1000 || month < 1 || month > 12 || day < 1 ||
+        day > days_in_month(year, month))
         return false;
     text += used;
     if (*text == 'T' || *text == ' ') {

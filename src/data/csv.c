@@ -65,34 +65,46 @@ static bool has_decimal_comma(const char *p, const char *end, char delimiter) {
                 text[n++] = (char)(*p == ',' ? '.' : *p);
             }
         text[n] = '\0';
-        if (commas == 1 && blv_number_parse(text, &value) == 0)
+        if (commas == 1 && text[n - 1] != '.' && blv_number_parse(text, &value) == 0)
             return true;
         p = field_end + 1;
     }
     return false;
 }
 
-/* The first of tab, semicolon and comma that the first lines have in equal number; failing that,
- * the one that the first line has most of, and failing that blanks where it has some. Commas that
- * are more than the others, and not those of numbers, are no part of the fields. */
-static char find_delimiter(const char *text, const char *end) {
-    static const char candidates[] = "\t;,";
-    size_t most_count = 0, commas;
-    count_in_line(text, end, ' ', &most_count);
-    char most = most_count > 0 ? ' ' : ',';
-    most_count = 0;
+/* The first of tab, semicolon and comma that the first lines have in equal number; 0: none. Commas
+ * that are more than the others, and not those of numbers, are no part of the fields. */
+static char equal_delimiter(const char *text, const char *end) {
+    size_t commas, first;
     const bool equal_commas = is_equal(text, end, ',', &commas);
-    for (const char *c = candidates; *c; c++) {
-        size_t first;
+    for (const char *c = "\t;,"; *c; c++)
         if (is_equal(text, end, *c, &first) &&
             !(equal_commas && commas > first && !has_decimal_comma(text, end, *c)))
             return *c;
-        if (first > most_count) {
-            most_count = first;
-            most = *c;
+    return '\0';
+}
+
+/* Failing all lines those below the first, which may be a title; failing that, what the first line
+ * has most of, or blanks where it has some. */
+static char find_delimiter(const char *text, const char *end) {
+    const char *second = memchr(text, '\n', (size_t)(end - text));
+    const char *third = second ? memchr(second + 1, '\n', (size_t)(end - second - 1)) : NULL;
+    char found = equal_delimiter(text, end);
+    if (!found && third && third + 1 < end)
+        found = equal_delimiter(second + 1, end);
+    if (found)
+        return found;
+    size_t most = 0, count;
+    count_in_line(text, end, ' ', &count);
+    found = count > 0 ? ' ' : ',';
+    for (const char *c = "\t;,"; *c; c++) {
+        count_in_line(text, end, *c, &count);
+        if (count > most) {
+            most = count;
+            found = *c;
         }
     }
-    return most;
+    return found;
 }
 
 /* ---- Opening and closing ---- */

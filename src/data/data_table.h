@@ -44,7 +44,7 @@ typedef struct blv_column {
     size_t level_count; /* of a category */
     int32_t *rank;      /* of a text's number: its feature among the levels; -1: not seen before */
     double *value;      /* of a text's number: that of a boolean or date */
-    double fill;        /* for a missing value; for a category the rank of a level */
+    double fill;        /* for a missing value; NaN: not learned; of a category: a level's rank */
     bool indicator;
     bool never_seen;       /* a category has a feature for levels that are new */
     size_t feature, width; /* its first feature, and how many there are without the indicator */
@@ -129,9 +129,11 @@ typedef struct blv_recipe_column {
     blv_kind kind;
     bool indicator, never_seen;
     size_t levels, feature, span; /* its features with the indicator, from `feature` on */
-    double fill;
-    size_t *rows; /* levels + 1 zeros */
+    double fill;                  /* NaN: not learned */
+    size_t *rows;                 /* levels + 1 zeros */
 } blv_recipe_column;
+/* The fill as it is in a recipe: a number, or - where it was not learned. */
+void blv_fill_format(double fill, char text[40]);
 /* The columns of a set that learned its recipe itself. false: it is that of another set, or memory
  * was short. */
 bool blv_recipe_parse(blv_arena *arena, const char *recipe, size_t features,
@@ -143,7 +145,7 @@ void blv_sort_numbers(double *numbers, size_t count); /* ascending */
 
 /* Leaves out the rows, and their labels, that have a missing value. */
 blv_error blv_table_drop_rows(blv_table *table);
-/* The median of numbers, which are put in order; 0 where there are none. Of a boolean the lower one
+/* The median of numbers, whose order changes; 0 where there are none. Of a boolean the lower one
  * of the two in the middle. */
 double blv_table_median(double *numbers, size_t count, bool boolean);
 /* Learns fills, levels and indicators from the rows, where no recipe has given them. */

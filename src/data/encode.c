@@ -99,11 +99,43 @@ blv_error blv_table_drop_rows(blv_table *table) {
 
 /* ---- Learning ---- */
 
+/* Puts the number that would be at `place` in ascending order there, smaller or equal ones before
+ * it and others behind. Pivots are drawn, so that no order of the numbers takes long. */
+static double select_number(double *numbers, size_t count, size_t place) {
+    uint64_t drawn = count;
+    size_t first = 0, end = count;
+    while (end - first > 1) {
+        drawn = drawn * 6364136223846793005u + 1442695040888963407u;
+        const double pivot = numbers[first + (size_t)((drawn >> 33) % (end - first))];
+        size_t below = first, above = end;
+        for (size_t i = first; i < above;) {
+            const double x = numbers[i];
+            if (x < pivot) {
+                numbers[i++] = numbers[below];
+                numbers[below++] = x;
+            } else if (x > pivot) {
+                numbers[i] = numbers[--above];
+                numbers[above] = x;
+            } else {
+                i++;
+            }
+        }
+        if (place >= below && place < above)
+            return pivot;
+        first = place < below ? first : above;
+        end = place < below ? below : end;
+    }
+    return numbers[place];
+}
+
 double blv_table_median(double *numbers, size_t count, bool boolean) {
     if (count == 0)
         return 0.0;
-    blv_sort_numbers(numbers, count);
-    const double middle = numbers[(count - 1) / 2] / 2.0 + numbers[count / 2] / 2.0;
+    const double low = select_number(numbers, count, (count - 1) / 2);
+    double high = count % 2 == 0 ? INFINITY : low;
+    for (size_t i = count / 2; i < count && count % 2 == 0; i++) /* what is not below it */
+        high = numbers[i] < high ? numbers[i] : high;
+    const double middle = low / 2.0 + high / 2.0;
     return boolean ? floor(middle) : middle;
 }
 
@@ -168,7 +200,18 @@ static blv_error learn_column(blv_table *t, blv_column *c) {
     c->never_seen = c->kind == BLV_KIND_CATEGORY;
     if (c->kind == BLV_KIND_CATEGORY)
         return learn_levels(t, c);
+    c->fill = (double)NAN; /* that costs more than the rest of the reading, and is not needed yet */
     return c->indicator ? learn_median(t, c) : BLV_OK;
+}
+
+/* Values may be missing in a column where the rows of the training have all. */
+static blv_error expect_fill(blv_table *t, const blv_column *c) {
+    if (!c->learned || c->missing == 0 || !isnan(c->fill))
+        return BLV_OK;
+    return blv_explain(t->r->why, BLV_E_VALUE,
+                       "%s: column '%.100s' has %zu missing values; the rows of the training have "
+                       "none, and nothing to fill them was learned (blv_dataset_learn_fills)",
+                       t->r->shown, blv_column_name(t, c), c->missing);
 }
 
 /* What a reader of the notes should know of the column. */
@@ -178,7 +221,8 @@ static bool note_column(blv_table *t, const blv_column *c) {
     if (c->kind == BLV_KIND_CATEGORY)
         snprintf(kind, sizeof kind, " of %zu levels", c->level_count);
     if (c->missing > 0)
-        snprintf(missing, sizeof missing, ", %zu missing", c->missing);
+        snprintf(missing, sizeof missing, ", %zu missing%s", c->missing,
+                 c->learned && !c->indicator ? ", none in the training" : "");
     if (c->learned && new_levels > 0)
         snprintf(missing + strlen(missing), sizeof missing - strlen(missing),
                  ", %zu level%s not seen before", new_levels, new_levels == 1 ? "" : "s");
@@ -228,6 +272,7 @@ blv_error blv_table_learn(blv_table *table) {
     for (size_t j = 0; j < table->used_count; j++) {
         blv_column *c = table->used[j];
         BLV_CHECK(learn_column(table, c));
+        BLV_CHECK(expect_fill(table, c));
         bool plain = c->kind == BLV_KIND_NUMBER && c->missing == 0;
         if (!plain && notes++ < NOTES_MAX && !note_column(table, c))
             return blv_explain_memory(table->r->why);

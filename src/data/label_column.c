@@ -95,6 +95,10 @@ blv_error blv_table_find_labels(blv_table *table) {
         BLV_CHECK(find_column(t, "label", o->label, &t->label));
     else
         t->label = o->recipe ? recipe_label(t) : guess_label(t);
+    const int64_t unread =
+        o->label && o->recipe && t->label == BLV_NO_COLUMN ? recipe_label(t) : BLV_NO_COLUMN;
+    if (unread != BLV_NO_COLUMN && t->column[unread].kind == BLV_KIND_AUTO)
+        t->column[unread].kind = BLV_KIND_DROP;
     if (t->truth != BLV_NO_COLUMN &&
         (t->truth == t->label || t->label == BLV_NO_COLUMN || o->real_targets))
         return blv_explain(t->r->why, BLV_E_VALUE,

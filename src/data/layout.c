@@ -1,6 +1,7 @@
 /* Dense or sparse, single or double precision: the features of a set in another form. */
+#include "base/rank_exchange.h"
 #include "bilevel/ranks.h"
-#include "data/dataset_private.h"
+#include "data/data_table.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -116,5 +117,61 @@ blv_error blv_dataset_convert(blv_dataset *dataset, blv_layout layout, blv_preci
     BLV_CHECK(precision == BLV_F32 ? narrow(dataset, part, count, name, why)
                                    : widen(dataset, part, count, why));
     v->precision = precision;
+    return BLV_OK;
+}
+
+/* ---- Tables ---- */
+
+/* Numbers, and beside them categories or marks of missing values. Where there are only numbers a
+ * set is sparse because its file is, as texts are. */
+static blv_error find_mixed(const blv_dataset *d, bool *mixed, blv_message *why) {
+    const char *recipe = blv_dataset_recipe(d);
+    blv_recipe_column *columns = NULL;
+    size_t count = 0, numbers = 0, others = 0;
+    blv_arena arena = {0};
+    if (recipe && !blv_recipe_parse(&arena, recipe, d->view.columns, &columns, &count))
+        count = 0;
+    for (size_t j = 0; j < count; j++) {
+        numbers += columns[j].kind == BLV_KIND_NUMBER || columns[j].kind == BLV_KIND_DATE;
+        others += columns[j].kind == BLV_KIND_CATEGORY || columns[j].indicator;
+    }
+    *mixed = numbers > 0 && others > 0;
+    const bool failed = arena.failed;
+    blv_arena_free(&arena);
+    return blv_need_memory(!failed, why);
+}
+
+blv_error blv_dataset_centre_table(blv_dataset *const *datasets, size_t count, bool stay_sparse,
+                                   bool *mixed, blv_message *why) {
+    enum { FEW = 16 };
+    if (!datasets || count == 0 || !datasets[0] || !mixed)
+        return blv_explain(why, BLV_E_ARGUMENT, "table: a NULL argument");
+    const blv_dataset_view *v = &datasets[0]->view;
+    BLV_CHECK(find_mixed(datasets[0], mixed, why));
+    if (!*mixed || v->dense || stay_sparse)
+        return BLV_OK;
+    double stored = (double)v->row_start[blv_held_rows(v)], cells = 0.0;
+    if (v->ranks && !v->ranks->sum(v->ranks->context, 1, &stored))
+        return blv_explain(why, BLV_E_DEVICE, "the exchange between ranks failed");
+    for (size_t s = 0; s < count; s++)
+        cells += datasets[s] ? (double)blv_held_rows(&datasets[s]->view) * (double)v->columns : 0.0;
+    const bool fits =
+        blv_dataset_expect_memory(datasets[0], (uint64_t)cells, blv_value_size(v->precision), "",
+                                  "", NULL) == BLV_OK;
+    if (FEW * stored < (double)v->rows * (double)v->columns ||
+        blv_ranks_agree(v->ranks, fits ? BLV_OK : BLV_E_MEMORY, NULL) != BLV_OK)
+        return BLV_OK;
+    for (size_t s = 0; s < count; s++) {
+        blv_dataset *changed = datasets[s] ? blv_dataset_share(datasets[s]) : NULL;
+        if (!datasets[s])
+            continue;
+        const blv_error error =
+            changed ? make_dense(changed, "the table", why) : blv_explain_memory(why);
+        if (error != BLV_OK) {
+            blv_dataset_release(changed);
+            return error;
+        }
+        BLV_CHECK(blv_dataset_commit(datasets[s], changed, true, why));
+    }
     return BLV_OK;
 }

@@ -37,7 +37,8 @@ typedef struct csv_file {
 
 /* ---- Fields ---- */
 
-/* The number with a comma where it has a point; fields are at most 63 characters long. */
+/* The number with a comma, and digits behind it, where it has a point; fields are at most 63
+ * characters long. */
 static bool comma_number(const blv_csv_field *field, double *value) {
     char copy[64];
     if (field->length == 0 || field->length >= sizeof copy ||
@@ -46,6 +47,8 @@ static bool comma_number(const blv_csv_field *field, double *value) {
     memcpy(copy, field->text, field->length);
     copy[field->length] = '\0';
     char *comma = strchr(copy, ',');
+    if (comma && !comma[1])
+        return false;
     if (comma)
         *comma = '.';
     return strlen(copy) == field->length && blv_number_parse(copy, value) == 0;

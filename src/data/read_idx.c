@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MAX_DIMS = 8, PIECE = 1 << 16 };
@@ -189,6 +190,23 @@ static char *labels_path(const char *path) {
     else
         memcpy(found + length, ".gz", 4);
     if (named && access(found, R_OK) == 0)
+        return found;
+    free(found);
+    return NULL;
+}
+
+char *blv_dataset_labels_beside(const char *path) {
+    struct stat about;
+    char *found = path ? labels_path(path) : NULL;
+    blv_input *input = NULL;
+    blv_idx idx;
+    if (!found)
+        return NULL;
+    const bool is_idx = stat(path, &about) == 0 && S_ISREG(about.st_mode) &&
+                        blv_input_open(&input, path, NULL) == BLV_OK &&
+                        blv_idx_open(&idx, input, NULL) == BLV_OK;
+    blv_input_close(input);
+    if (is_idx)
         return found;
     free(found);
     return NULL;

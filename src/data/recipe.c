@@ -3,16 +3,31 @@
  *     kind TAB name TAB fill TAB marks TAB level TAB level ...
  *
  * where a label has a line with its kind and name alone, and fill is a number, for a category that
- * of a level. marks: 1 where missing values are marked, and 2 more where levels that are new are.
- * Tabs, newlines and backslashes in texts are written as \t, \n and \\. */
+ * of a level; - where none was learned, as no value was missing (blv_dataset_learn_fills). marks: 1
+ * where missing values are marked, and 2 more where levels that are new are. Tabs, newlines and
+ * backslashes in texts are written as \t, \n and \\. */
 #include "base/number_text.h"
 #include "base/text_stream.h"
 #include "data/data_table.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- Writing ---- */
+
+void blv_fill_format(double fill, char text[40]) {
+    if (isnan(fill))
+        strcpy(text, "-");
+    else
+        blv_number_format(fill, text, 40);
+}
+
+/* NaN for "-"; false: it is no fill. */
+static bool parse_fill(const char *text, double *fill) {
+    *fill = (double)NAN;
+    return (text[0] == '-' && strchr("\t\n", text[1])) || blv_decimal(text, fill);
+}
 
 static void put_text(FILE *out, const char *text) {
     for (; *text; text++) {
@@ -40,7 +55,7 @@ char *blv_table_write_recipe(const blv_table *table) {
     for (size_t j = 0; out && j < table->count; j++) {
         const blv_column *c = &table->column[j];
         char fill[40];
-        blv_number_format(c->fill, fill, sizeof fill);
+        blv_fill_format(c->fill, fill);
         fprintf(out, "%s\t", blv_kind_words[c->kind]);
         put_text(out, c->name);
         if (c->kind != BLV_KIND_LABEL && c->kind != BLV_KIND_DROP)
@@ -86,7 +101,9 @@ static blv_error fill_column(blv_table *t, blv_column *c, blv_kind kind, char *r
     c->texts = kind == BLV_KIND_CATEGORY || kind == BLV_KIND_BOOLEAN || kind == BLV_KIND_DATE;
     if (kind == BLV_KIND_DROP)
         return BLV_OK;
-    if (blv_number_parse(take_text(&rest), &c->fill) != 0 ||
+    const char *fill = take_text(&rest);
+    c->fill = (double)NAN;
+    if ((strcmp(fill, "-") != 0 && blv_number_parse(fill, &c->fill) != 0) ||
         blv_number_parse(take_text(&rest), &marks) != 0 || marks < 0.0 || marks > 3.0)
         return reject(t);
     c->indicator = (int)marks % 2 == 1;
@@ -253,11 +270,10 @@ static bool parse_line(blv_arena *arena, const char *line, blv_recipe_column *c,
     c->name = text ? take_text(&text) : NULL;
     if (c->kind == BLV_KIND_LABEL || c->kind == BLV_KIND_DROP)
         return c->name;
-    if (c->kind == BLV_KIND_AUTO || !c->name || !marks)
+    if (c->kind == BLV_KIND_AUTO || !c->name || !marks || !parse_fill(fill, &c->fill))
         return false;
     c->fill_text = fill;
     c->after_fill = marks - 1;
-    c->fill = strtod(fill, NULL);
     c->indicator = (*marks - '0') % 2 == 1;
     c->never_seen = *marks >= '2';
     for (const char *p = next_field(marks); p; p = next_field(p))

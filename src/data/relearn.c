@@ -8,6 +8,7 @@
 #include "base/text_stream.h"
 #include "data/data_table.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +27,7 @@ static char *write_recipe(const relearning *l) {
         const blv_recipe_column *c = &l->columns[j];
         const char *end = strchr(c->line, '\n');
         char fill[40];
-        blv_number_format(c->fill, fill, sizeof fill);
+        blv_fill_format(c->fill, fill);
         if (c->fill_text)
             fprintf(out, "%.*s%s%.*s\n", (int)(c->fill_text - c->line), c->line, fill,
                     (int)(end - c->after_fill), c->after_fill);
@@ -106,11 +107,15 @@ static bool share_counts(const blv_ranks *ranks, size_t *counts, size_t count) {
     return well;
 }
 
-static blv_error learn(relearning *l, const blv_dataset_view *v, blv_message *why) {
+/* Fills that are not known yet; unless those are all that is wanted, other fills and levels too.
+ * Of several ranks they stay unknown: the numbers of a whole column would have to be on each. */
+static blv_error learn(relearning *l, const blv_dataset_view *v, bool unknown_only,
+                       blv_message *why) {
     for (size_t j = 0; j < l->count; j++) {
         blv_recipe_column *c = &l->columns[j];
         size_t n = 0, most = 0;
-        if (!is_learned(c))
+        const bool unknown = c->fill_text && isnan(c->fill) && !blv_ranks_several(v->ranks);
+        if (!unknown && (unknown_only || !is_learned(c)))
             continue;
         double *there = blv_data_alloc(blv_held_rows(v), sizeof *there);
         bool well = there != NULL;
@@ -128,7 +133,7 @@ static blv_error learn(relearning *l, const blv_dataset_view *v, blv_message *wh
                                                  : share_numbers(v->ranks, &there, &n));
         for (size_t k = 1; k < c->levels; k++)
             most = c->rows[k] > c->rows[most] ? k : most;
-        if (c->indicator)
+        if (c->indicator || unknown)
             c->fill = c->kind == BLV_KIND_CATEGORY
                           ? (double)most
                           : blv_table_median(there, n, c->kind == BLV_KIND_BOOLEAN);
@@ -231,7 +236,7 @@ blv_error blv_dataset_relearn(blv_dataset *const *datasets, size_t count, blv_me
         learned += is_learned(&l.columns[j]);
     anything = learned > 0;
     if (!error && anything)
-        error = learn(&l, first, why);
+        error = learn(&l, first, false, why);
     char *now = !error && anything ? write_recipe(&l) : NULL;
     if (!error && anything && !now)
         error = blv_explain_memory(why);
@@ -239,6 +244,22 @@ blv_error blv_dataset_relearn(blv_dataset *const *datasets, size_t count, blv_me
         if (datasets[i] && datasets[i]->view.columns == first->columns)
             error = recode(&l, datasets[i], now, first->rows, why);
     free(now);
+    blv_arena_free(&l.arena);
+    return error;
+}
+
+blv_error blv_dataset_learn_fills(blv_dataset *dataset, blv_message *why) {
+    if (!dataset)
+        return blv_explain(why, BLV_E_ARGUMENT, "fills: a NULL argument");
+    relearning l = {0};
+    const blv_dataset_view *v = &dataset->view;
+    const char *recipe = blv_dataset_recipe(dataset);
+    const bool own = recipe && blv_recipe_parse(&l.arena, recipe, v->columns, &l.columns, &l.count);
+    blv_error error = l.arena.failed ? blv_explain_memory(why) : BLV_OK;
+    if (!error && own)
+        error = learn(&l, v, true, why);
+    if (!error && own)
+        error = blv_need_memory(blv_dataset_put(dataset, BLV_PART_RECIPE, write_recipe(&l)), why);
     blv_arena_free(&l.arena);
     return error;
 }

@@ -220,7 +220,7 @@ static void repeat_notes(const warning *w, const blv_dataset *set, const char *n
     static const char *const of_train[] = {"the same in every row", BLV_NOTE_DEALT,
                                            "may be a header", NULL};
     static const char *const of_others[] = {"do not have it", "not seen before",
-                                            "there is no header", NULL};
+                                            "there is no header", "none in the training", NULL};
     char line[LINE];
     const char *note;
     for (size_t i = 0; (note = blv_dataset_notes(set, i)); i++) {

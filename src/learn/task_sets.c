@@ -100,7 +100,22 @@ static blv_error expect_weights(const blv_task_sets *s, blv_message *why) {
                                      "weights of its columns", why);
 }
 
-static blv_error prepare(owned_sets *o, blv_task_scaling scaling, blv_message *why) {
+/* Columns of numbers next to categories have units of their own, which lengths of rows would mix.
+ */
+static blv_error choose_scaling(blv_dataset *const *all, size_t count, bool stay_sparse,
+                                bool standard, blv_task_scaling *scaling, blv_message *why) {
+    bool mixed = false;
+    if (*scaling != BLV_TASK_SCALE_AUTO)
+        return BLV_OK;
+    BLV_CHECK(blv_dataset_centre_table(all, count, stay_sparse, &mixed, why));
+    *scaling = !blv_dataset_view_of(all[0])->dense && !mixed ? BLV_TASK_SCALE_ROWS
+               : standard                                    ? BLV_TASK_SCALE_STANDARD
+                                                             : BLV_TASK_SCALE_UNIT;
+    return BLV_OK;
+}
+
+static blv_error prepare(owned_sets *o, blv_task_scaling scaling, bool stay_sparse, bool standard,
+                         blv_message *why) {
     blv_task_sets *s = &o->sets;
     blv_dataset *all[3] = {s->train};
     size_t count = 1;
@@ -108,6 +123,7 @@ static blv_error prepare(owned_sets *o, blv_task_scaling scaling, blv_message *w
         all[count++] = s->val;
     if (s->test)
         all[count++] = s->test;
+    BLV_CHECK(choose_scaling(all, count, stay_sparse, standard, &scaling, why));
     s->features = blv_dataset_view_of(s->train)->columns;
     BLV_CHECK(expect_weights(s, why));
     s->shift = o->shift = blv_arena_alloc(&o->arena, s->features + 1, sizeof *o->shift);
@@ -116,8 +132,6 @@ static blv_error prepare(owned_sets *o, blv_task_scaling scaling, blv_message *w
         return blv_explain_memory(why);
     for (size_t j = 0; j < s->features; j++)
         o->divisor[j] = 1.0;
-    if (scaling == BLV_TASK_SCALE_AUTO)
-        scaling = blv_dataset_view_of(s->train)->dense ? BLV_TASK_SCALE_UNIT : BLV_TASK_SCALE_ROWS;
     o->scaling = scaling;
     s->unit_rows = scaling == BLV_TASK_SCALE_ROWS;
     if (scaling == BLV_TASK_SCALE_UNIT || scaling == BLV_TASK_SCALE_STANDARD)
@@ -247,6 +261,7 @@ static blv_error read_files(owned_sets *o, const blv_task_files *files, blv_mess
     if (files->reading)
         BLV_CHECK(
             blv_caller_struct(&reading, sizeof reading, files->reading, "blv_read_options", why));
+    const bool stay_sparse = reading.layout == BLV_LAYOUT_SPARSE;
     bool truth_is_file = files->truth && access(files->truth, F_OK) == 0;
     reading.truth = truth_is_file ? NULL : files->truth;
     BLV_CHECK(blv_dataset_read(&s->train, files->train, &reading, why));
@@ -255,6 +270,7 @@ static blv_error read_files(owned_sets *o, const blv_task_files *files, blv_mess
         BLV_CHECK(blv_dataset_expect_classes(s->train, files->train, why));
     if (!files->val && files->val_share > 0.0)
         BLV_CHECK(split_train(s, files, real, why));
+    BLV_CHECK(blv_dataset_learn_fills(s->train, why));
     reading.truth = reading.labels = NULL;
     reading.recipe = blv_dataset_recipe(s->train);
     reading.targets = real ? BLV_TARGETS_REAL : BLV_TARGETS_CLASSES;
@@ -268,9 +284,7 @@ static blv_error read_files(owned_sets *o, const blv_task_files *files, blv_mess
         BLV_CHECK(blv_expect_all_classes(s, why));
     BLV_CHECK(find_wrong(o, truth_is_file ? files->truth : NULL, why));
     BLV_CHECK(describe(o, why));
-    const bool standard = files->for_tune && files->scaling == BLV_TASK_SCALE_AUTO &&
-                          blv_dataset_view_of(s->train)->dense;
-    return prepare(o, standard ? BLV_TASK_SCALE_STANDARD : files->scaling, why);
+    return prepare(o, files->scaling, stay_sparse, files->for_tune, why);
 }
 
 static blv_error hand_out(owned_sets *o, blv_error error, blv_task_sets **sets) {
@@ -309,9 +323,10 @@ static blv_error take_sets(owned_sets *o, const blv_dataset *train, const blv_da
     if (!blv_dataset_view_of(s->train)->target)
         BLV_CHECK(blv_dataset_expect_classes(s->train, s->train_name, why));
     BLV_CHECK(align(s, why));
+    BLV_CHECK(blv_dataset_learn_fills(s->train, why));
     BLV_CHECK(find_wrong(o, NULL, why));
     BLV_CHECK(describe(o, why));
-    return prepare(o, scaling, why);
+    return prepare(o, scaling, false, false, why);
 }
 
 blv_error blv_task_sets_create(blv_task_sets **sets, const blv_dataset *train,

@@ -240,6 +240,8 @@ static blv_error prepare(const data_source *s, data_sets *d, blv_message *why) {
 static blv_error load(const data_source *s, const char *owner, const blv_problem_options *options,
                       data_sets *d, blv_message *why) {
     BLV_CHECK(read_file(s, s->train, NULL, options, &d->train, why));
+    if (s->val[0] || s->test[0])
+        BLV_CHECK(blv_dataset_learn_fills(d->train, why));
     BLV_CHECK(read_part(s, s->val, s->val_size, d->train, options, &d->val, why));
     BLV_CHECK(read_part(s, s->test, s->test_size, d->train, options, &d->test, why));
     BLV_CHECK(split(s, d, owner, why));

@@ -1,6 +1,7 @@
 #include "store/run_recorder.h"
 
 #include "base/message.h"
+#include "base/number_text.h"
 #include "base/text_stream.h"
 #include "bilevel/ranks.h"
 #include "store/record.h"
@@ -35,8 +36,11 @@ void blv_recorder_row(blv_recorder *r, uint64_t iteration, double seconds, const
 static char *marked(const blv_task_run *part, const char *row) {
     blv_text_stream text;
     FILE *out = blv_text_open(&text);
-    for (size_t i = 0; out && i < part->mark_count; i++)
-        fprintf(out, "%c\"%.60s\":%.17g", i ? ',' : '{', part->marks[i].name, part->marks[i].value);
+    for (size_t i = 0; out && i < part->mark_count; i++) {
+        char value[40];
+        blv_number_format(part->marks[i].value, value, sizeof value);
+        fprintf(out, "%c\"%.60s\":%s", i ? ',' : '{', part->marks[i].name, value);
+    }
     if (out)
         fprintf(out, ",%s", row + 1);
     return blv_text_close(&text);

@@ -50,6 +50,23 @@ ln dig.csv results/results.csv
 kept "is an input of this command" continual dig.csv --tasks 2 --seeds 1 --steps 5 \
     --methods uniform --memory 4 -o results --quiet
 
+# A file of labels that is read without being named
+{
+    printf '\000\000\010\003\000\000\000\004\000\000\000\001\000\000\000\002'
+    printf 'abcdefgh'
+} >train-images-idx3-ubyte
+printf '\000\000\010\001\000\000\000\004\000\001\000\001' >train-labels-idx1-ubyte
+cp train-labels-idx1-ubyte kept
+refused "is an input of this command" data convert train-images-idx3-ubyte \
+    train-labels-idx1-ubyte --format csv
+refused "is an input of this command" clean train-images-idx3-ubyte -o ./train-labels-idx1-ubyte
+refused "is an input of this command" solve l2reg \
+    --problem-set train=train-images-idx3-ubyte --out train-labels-idx1-ubyte
+same train-labels-idx1-ubyte kept
+cp dig.csv my-images.csv
+cp dig.csv my-labels.csv # of another format: no labels of those
+run 0 data convert my-images.csv my-labels.csv
+
 # The run store
 run 0 solve quadratic --iters 5 --quiet
 cp "$BILEVEL_STORE" store.kept
