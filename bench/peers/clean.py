@@ -1,6 +1,6 @@
 """bilevel clean against cleanlab and against a model of the trusted rows alone, nothing tuned.
 
-    clean.py BILEVEL [--only NAME,...] [--group development|seen|held-out|last] [--rows N] [--seeds N]
+    clean.py BILEVEL [--only NAME,...] [--group development|seen|held-out|last|fresh] [--rows N] [--seeds N]
              [--peers FILE] [--markdown FILE] [--sets]
     clean.py BILEVEL --right [--group ...] [--only ...] [--rows N] [--seeds N]
     clean.py BILEVEL --real FOLDER
@@ -11,7 +11,8 @@ means of AUROC, average precision, recall and precision of the flagged rows, and
 is what any threshold on the same scores can have at most for recall and precision alike, which is
 both with as many rows flagged as are wrong. "none": runs that flag nothing, "emptied": classes that
 lose all rows. Development sets were looked at while the method was made, seen sets at the end of an
-earlier version of it, held-out sets at the end of two, the last ones once, at the end of this one. Files of some are in the folder BILEVEL_DATA.
+earlier version of it, held-out sets at the end of two and of this one, the last ones at the end of one
+and of this one, the fresh ones once, at the end of this one. Files of some are in the folder BILEVEL_DATA.
 --peers: figures of the others are kept there, to be used again; BILEVEL "-" makes only these.
 --right: the labels as they are, none made wrong: the share of rows that is flagged, set by set.
 --real: labels of the test rows of 20 Newsgroups and MNIST as they are, of which people have found
@@ -128,6 +129,16 @@ SETS = {
         "genes": lambda: table("dslabs", "tissue_gene_expression", "y"),
         "cars": lambda: table("ggplot2", "mpg", "drv", ["model"]),
         "salaries": lambda: table("carData", "Salaries", "rank"),
+    },
+    "fresh": {
+        "two classes": lambda: table("modeldata", "two_class_dat", "Class"),
+        "parabolic": lambda: table("modeldata", "parabolic", "class"),
+        "ads": lambda: table("modeldata", "ad_data", "Class"),
+        "bank jobs": lambda: table("AER", "BankWages", "job"),
+        "email": lambda: table("openintro", "email", "spam", ["time"]),
+        "possums": lambda: table("DAAG", "possum", "Pop", ["case", "site"]),
+        "ploidy": lambda: table("rpart", "stagec", "ploidy"),
+        "churn": lambda: table("modeldata", "wa_churn", "churn"),
     },
 }
 
