@@ -4,7 +4,7 @@
              [--peers FILE] [--alone] [--markdown FILE] [--sets]
     clean.py BILEVEL --right [--group ...] [--only ...] [--rows N] [--seeds N]
     clean.py BILEVEL --promises [--group ...] [--only ...] [--rows N] [--seeds N]
-    clean.py BILEVEL --real FOLDER
+    clean.py BILEVEL --real FOLDER [--only 20news|mnist] [--seeds N] [--alone]
 
 Labels of clean public tables are made wrong (three kinds of noise, three rates), with and without
 100 trusted rows (200 with more than six classes). Prints, for each group of sets and each rate, the
@@ -355,7 +355,7 @@ def run(arguments, group, known, results):
 REAL = {"20news": "news20/20news.test.svm.gz", "mnist": "mnist/t10k-images-idx3-ubyte.gz"}
 
 
-def real_answers(name, path):
+def real_answers(name, path, alone):
     """cleanlab with a logistic regression on rows of length 1 (text), or on standardized pixels."""
     if name == "20news":
         x, y = sklearn.datasets.load_svmlight_file(path)
@@ -365,25 +365,30 @@ def real_answers(name, path):
         labels = gzip.open(path.replace("images-idx3", "labels-idx1")).read()[8:]
         y, model = numpy.frombuffer(labels, numpy.uint8), LogisticRegression(max_iter=100)
     y = y.astype(int)
+    if alone:
+        return y, {}
     p = cross_val_predict(model, x, y, cv=5, method="predict_proba")
-    return y, get_label_quality_scores(y, p), find_label_issues(y, p, n_jobs=1)
+    return y, {"cleanlab, logistic regression": (get_label_quality_scores(y, p),
+                                                 find_label_issues(y, p, n_jobs=1))}
 
 
-def real(bilevel, folder):
+def real(bilevel, folder, seeds, alone, only):
     print("| set | method | rows | wrong | AUROC | average precision | found among as many | recall | "
           "precision | flagged |\n|" + " --- |" * 10)
     for name, file in REAL.items():
+        if only and name not in only.split(","):
+            continue
         path = os.path.join(DATA, file)
         votes = json.load(open(os.path.join(folder, name + "_mturk.json")))
-        given, score, flagged = real_answers(name, path)
+        given, answers = real_answers(name, path, alone)
         wrong = numpy.zeros(len(given), bool)
         wrong[[row["id"] for row in votes if row["mturk"]["given"] < 3]] = True
-        answers = {"cleanlab, logistic regression": (score, flagged)}
         with tempfile.TemporaryDirectory() as there:
             out = os.path.join(there, "o.csv")
-            subprocess.run([bilevel, "clean", path, "--no-store", "--quiet", "--no-certificate", "-o", out],
-                           check=True)
-            answers["bilevel clean"] = read_answers(out, len(given))
+            for seed in range(seeds):
+                subprocess.run([bilevel, "clean", path, "--no-store", "--quiet", "--no-certificate",
+                                "--seed", str(seed), "-o", out], check=True)
+                answers[f"bilevel clean, seed {seed}"] = read_answers(out, len(given))
         for who, (score, flagged) in answers.items():
             numbers = " | ".join(f"{v:.3f}" for v in figures(score, flagged, given, wrong)[:-2])
             print(f"| {name} | {who} | {len(given)} | {wrong.sum()} | {numbers} |", flush=True)
@@ -408,7 +413,7 @@ def main():
         known = json.load(open(arguments.peers))
     warnings.filterwarnings("ignore")
     if arguments.real:
-        return real(arguments.bilevel, arguments.real)
+        return real(arguments.bilevel, arguments.real, arguments.seeds, arguments.alone, arguments.only)
     groups = [arguments.group] if arguments.group else SETS
     if arguments.right:
         return right(arguments, groups)
