@@ -1,9 +1,10 @@
 """bilevel clean against cleanlab and against a model of the trusted rows alone, nothing tuned.
 
-    clean.py BILEVEL [--only NAME,...] [--group development|seen|held-out|last] [--rows N] [--seeds N]
-             [--peers FILE] [--markdown FILE] [--sets]
+    clean.py BILEVEL [--only NAME,...] [--group development|seen|held-out|last|fresh] [--rows N] [--seeds N]
+             [--peers FILE] [--alone] [--markdown FILE] [--sets]
     clean.py BILEVEL --right [--group ...] [--only ...] [--rows N] [--seeds N]
-    clean.py BILEVEL --real FOLDER
+    clean.py BILEVEL --promises [--group ...] [--only ...] [--rows N] [--seeds N]
+    clean.py BILEVEL --real FOLDER [--only 20news|mnist] [--seeds N] [--alone]
 
 Labels of clean public tables are made wrong (three kinds of noise, three rates), with and without
 100 trusted rows (200 with more than six classes). Prints, for each group of sets and each rate, the
@@ -11,9 +12,13 @@ means of AUROC, average precision, recall and precision of the flagged rows, and
 is what any threshold on the same scores can have at most for recall and precision alike, which is
 both with as many rows flagged as are wrong. "none": runs that flag nothing, "emptied": classes that
 lose all rows. Development sets were looked at while the method was made, seen sets at the end of an
-earlier version of it, held-out sets at the end of two, the last ones once, at the end of this one. Files of some are in the folder BILEVEL_DATA.
---peers: figures of the others are kept there, to be used again; BILEVEL "-" makes only these.
+earlier version of it, held-out sets at the end of two and of this one, the last ones at the end of one
+and of this one, the fresh ones once, at the end of this one. Files of some are in the folder BILEVEL_DATA.
+--peers: figures of the others are kept there, to be used again; BILEVEL "-" makes only these, --alone none.
 --right: the labels as they are, none made wrong: the share of rows that is flagged, set by set.
+--promises: AUROC with none, a quarter, a half and all of the trusted rows; in how many runs of how many
+more of them made it worse by more than .01; of labels with a probability of being wrong, how many are; and
+how f32 and f64 differ.
 --real: labels of the test rows of 20 Newsgroups and MNIST as they are, of which people have found
 some wrong; FOLDER has 20news_mturk.json and mnist_mturk.json of github.com/cleanlab/label-errors.
 
@@ -129,6 +134,16 @@ SETS = {
         "cars": lambda: table("ggplot2", "mpg", "drv", ["model"]),
         "salaries": lambda: table("carData", "Salaries", "rank"),
     },
+    "fresh": {
+        "two classes": lambda: table("modeldata", "two_class_dat", "Class"),
+        "parabolic": lambda: table("modeldata", "parabolic", "class"),
+        "ads": lambda: table("modeldata", "ad_data", "Class"),
+        "bank jobs": lambda: table("AER", "BankWages", "job"),
+        "email": lambda: table("openintro", "email", "spam", ["time"]),
+        "possums": lambda: table("DAAG", "possum", "Pop", ["case", "site"]),
+        "ploidy": lambda: table("rpart", "stagec", "ploidy"),
+        "churn": lambda: table("modeldata", "wa_churn", "churn"),
+    },
 }
 
 
@@ -168,12 +183,12 @@ def write(path, x, labels):
             lines.writerow([f"{value:.7g}" for value in row] + [f"c{label:02d}"])
 
 
-def ours(bilevel, x, given, trusted_x, trusted_y):
+def ours(bilevel, x, given, trusted_x, trusted_y, *options):
     with tempfile.TemporaryDirectory() as folder:
         train, val, out = (os.path.join(folder, name) for name in ("t.csv", "v.csv", "o.csv"))
         write(train, x, given)
         command = [bilevel, "clean", train, "--no-store", "--quiet", "--no-certificate",
-                   "--threads", "1", "-o", out]
+                   "--threads", "1", "-o", out, *options]
         if trusted_x is not None:
             write(val, trusted_x, trusted_y)
             command += ["--val", val]
@@ -259,12 +274,60 @@ def right(arguments, groups):
             print(f"| {group} | {name} | {len(rows)} | {numbers} |", flush=True)
 
 
+def promised(arguments, groups):
+    """The answers of all runs: set, kind, rate, wrong, (score, flagged) by trusted rows; then of f64."""
+    for name, load in ((n, l) for group in groups for n, l in SETS[group].items()):
+        if arguments.only and name not in arguments.only.split(","):
+            continue
+        x, y = load()
+        for seed in range(arguments.seeds):
+            rows, trusted = split(x, y, arguments.rows, seed)
+            for kind in KINDS:
+                if kind == "pairwise" and y.max() == 1:
+                    continue
+                for rate in RATES:
+                    given = corrupt(x[rows], y[rows], kind, rate, seed)
+                    answers = []
+                    for part in (0, 4, 2, 1):
+                        some = trusted[:len(trusted) // part] if part else []
+                        own = (x[some], y[some]) if some else (None, None)
+                        answers.append(ours(arguments.bilevel, x[rows], given, *own))
+                    answers.append(ours(arguments.bilevel, x[rows], given, None, None,
+                                        "--precision", "f64"))
+                    yield name, kind, rate, given, given != y[rows], answers
+
+
+def promises(arguments, groups):
+    runs = list(promised(arguments, groups))
+    auroc = numpy.array([[roc_auc_score(wrong, -score) for score, _ in answers]
+                         for *_, wrong, answers in runs])
+    print("AUROC with 0, 1/4, 1/2, all trusted rows:", numpy.round(auroc[:, :4].mean(0), 4))
+    for fewer, more in ((0, 1), (1, 2), (2, 3), (0, 3)):
+        change = auroc[:, more] - auroc[:, fewer]
+        print(f"  {fewer} to {more}: mean {change.mean():+.4f}, worse by .01 in {(change < -.01).sum()}, "
+              f"better by .01 in {(change > .01).sum()} of {len(runs)}; the worst "
+              f"{change.min():+.3f} ({' '.join(map(str, runs[change.argmin()][:3]))})")
+    for title, at in (("without trusted rows", 0), ("with all", 3)):
+        chance = numpy.concatenate([1 - answers[at][0] for *_, answers in runs])
+        wrong = numpy.concatenate([wrong for *_, wrong, _ in runs])
+        print(title + ": chance of being wrong, share that is wrong, rows")
+        for low in numpy.arange(0, 1, .1):
+            here = (chance >= low) & ((chance < low + .1) | (low > .85))
+            print(f"  {chance[here].mean():.3f} {wrong[here].mean():.3f} {here.sum()}")
+        print("classes emptied:", sum(flagged[given == label].all() for *_, given, _, answers in runs
+                                      for flagged in [answers[at][1]] for label in set(given)),
+              "runs that flag nothing:", sum(not answers[at][1].any() for *_, answers in runs))
+    print(f"f64 less f32: AUROC {numpy.mean(auroc[:, 4] - auroc[:, 0]):+.5f}, at most "
+          f"{numpy.abs(auroc[:, 4] - auroc[:, 0]).max():.4f}; other verdicts: "
+          f"{numpy.mean([(answers[4][1] != answers[0][1]).mean() for *_, answers in runs]):.4f} of the rows")
+
+
 def run(arguments, group, known, results):
     for name, load in SETS[group].items():
         if arguments.only and name not in arguments.only.split(","):
             continue
         x, y = load()
-        chances = true_chances(x, y)
+        chances = None if arguments.alone else true_chances(x, y)
         for seed in range(arguments.seeds):
             rows, trusted = split(x, y, arguments.rows, seed)
             for kind in KINDS:
@@ -275,8 +338,8 @@ def run(arguments, group, known, results):
                     for checked in (False, True):
                         own = (x[trusted], y[trusted]) if checked else (None, None)
                         key = f"{name} {arguments.rows} {seed} {kind} {rate} {checked}"
-                        all_figures = dict(figures_of_peers(known, key, x[rows], y[rows], given, own,
-                                                           chances[rows]))
+                        all_figures = {} if arguments.alone else dict(figures_of_peers(
+                            known, key, x[rows], y[rows], given, own, chances[rows]))
                         if arguments.bilevel != "-":
                             all_figures["bilevel clean"] = figures(
                                 *ours(arguments.bilevel, x[rows], given, *own), given, given != y[rows])
@@ -292,7 +355,7 @@ def run(arguments, group, known, results):
 REAL = {"20news": "news20/20news.test.svm.gz", "mnist": "mnist/t10k-images-idx3-ubyte.gz"}
 
 
-def real_answers(name, path):
+def real_answers(name, path, alone):
     """cleanlab with a logistic regression on rows of length 1 (text), or on standardized pixels."""
     if name == "20news":
         x, y = sklearn.datasets.load_svmlight_file(path)
@@ -302,25 +365,30 @@ def real_answers(name, path):
         labels = gzip.open(path.replace("images-idx3", "labels-idx1")).read()[8:]
         y, model = numpy.frombuffer(labels, numpy.uint8), LogisticRegression(max_iter=100)
     y = y.astype(int)
+    if alone:
+        return y, {}
     p = cross_val_predict(model, x, y, cv=5, method="predict_proba")
-    return y, get_label_quality_scores(y, p), find_label_issues(y, p, n_jobs=1)
+    return y, {"cleanlab, logistic regression": (get_label_quality_scores(y, p),
+                                                 find_label_issues(y, p, n_jobs=1))}
 
 
-def real(bilevel, folder):
+def real(bilevel, folder, seeds, alone, only):
     print("| set | method | rows | wrong | AUROC | average precision | found among as many | recall | "
           "precision | flagged |\n|" + " --- |" * 10)
     for name, file in REAL.items():
+        if only and name not in only.split(","):
+            continue
         path = os.path.join(DATA, file)
         votes = json.load(open(os.path.join(folder, name + "_mturk.json")))
-        given, score, flagged = real_answers(name, path)
+        given, answers = real_answers(name, path, alone)
         wrong = numpy.zeros(len(given), bool)
         wrong[[row["id"] for row in votes if row["mturk"]["given"] < 3]] = True
-        answers = {"cleanlab, logistic regression": (score, flagged)}
         with tempfile.TemporaryDirectory() as there:
             out = os.path.join(there, "o.csv")
-            subprocess.run([bilevel, "clean", path, "--no-store", "--quiet", "--no-certificate", "-o", out],
-                           check=True)
-            answers["bilevel clean"] = read_answers(out, len(given))
+            for seed in range(seeds):
+                subprocess.run([bilevel, "clean", path, "--no-store", "--quiet", "--no-certificate",
+                                "--seed", str(seed), "-o", out], check=True)
+                answers[f"bilevel clean, seed {seed}"] = read_answers(out, len(given))
         for who, (score, flagged) in answers.items():
             numbers = " | ".join(f"{v:.3f}" for v in figures(score, flagged, given, wrong)[:-2])
             print(f"| {name} | {who} | {len(given)} | {wrong.sum()} | {numbers} |", flush=True)
@@ -334,8 +402,10 @@ def main():
     parser.add_argument("--rows", type=int, default=800)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--peers")
+    parser.add_argument("--alone", action="store_true", help="without the others")
     parser.add_argument("--real")
     parser.add_argument("--right", action="store_true")
+    parser.add_argument("--promises", action="store_true")
     parser.add_argument("--markdown")
     parser.add_argument("--sets", action="store_true", help="a line for each set as well")
     arguments, results, known = parser.parse_args(), {}, {}
@@ -343,10 +413,12 @@ def main():
         known = json.load(open(arguments.peers))
     warnings.filterwarnings("ignore")
     if arguments.real:
-        return real(arguments.bilevel, arguments.real)
+        return real(arguments.bilevel, arguments.real, arguments.seeds, arguments.alone, arguments.only)
     groups = [arguments.group] if arguments.group else SETS
     if arguments.right:
         return right(arguments, groups)
+    if arguments.promises:
+        return promises(arguments, groups)
     for group in groups:
         run(arguments, group, known, results)
     out = open(arguments.markdown, "w") if arguments.markdown else sys.stdout

@@ -20,12 +20,13 @@ extern "C" {
 #endif
 
 /* What tells the classes apart. `auto`: linear, a network (mlp), or the mean of both, by the loss
- * of rows that were held out. */
+ * of rows that were held out; then a mean of that and trees, by the likelihood of the labels. */
 typedef enum blv_clean_model_kind {
     BLV_CLEAN_AUTO,
     BLV_CLEAN_LINEAR,
-    BLV_CLEAN_MLP, /* one layer of 64 units; dense rows only */
-    BLV_CLEAN_BOTH /* as a result only */
+    BLV_CLEAN_MLP,    /* one layer of 64 units; dense rows only */
+    BLV_CLEAN_FOREST, /* trees; dense rows only */
+    BLV_CLEAN_BOTH    /* linear and mlp, as a result only */
 } blv_clean_model_kind;
 
 /* All fields but size may be 0, which means the default. */
@@ -82,6 +83,7 @@ typedef struct blv_clean_result {
     double model_loss[BLV_CLEAN_BOTH + 1]; /* of each kind on held-out rows; NaN: not tried */
     const char *model_text; /* the model and why, in words; NULL: probabilities were given */
     double decay;           /* of the networks; 0: none */
+    double forest;          /* weight of trees in the mean with that model; 0: none */
     double *noise;          /* classes x classes: [k * classes + l] of label l for true class k */
     double trusted_weight;  /* of a validation row in training; NaN: there is none */
     double threshold;       /* of no suspect the label is right with more probability */

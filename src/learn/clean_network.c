@@ -57,22 +57,23 @@ static void exchange(blv_answers *a, blv_answers *b) {
     *b = before;
 }
 
-/* a becomes sqrt(a b), summing up to 1 in each row. */
-static void mix(size_t rows, size_t classes, double *a, const double *b) {
-    for (size_t i = 0; i < rows; i++) {
-        double sum = DBL_MIN, *p = a + i * classes;
-        for (size_t k = 0; k < classes; k++)
-            sum += p[k] = sqrt(fmax(p[k], 1e-24) * fmax(b[i * classes + k], 1e-24));
-        for (size_t k = 0; k < classes; k++)
-            p[k] /= sum;
+void blv_mix_answers(size_t rows, size_t classes, const double *a, const double *b, double weight,
+                     double *to) {
+    for (size_t i = 0; i < rows * classes; i += classes) {
+        double sum = DBL_MIN;
+        for (size_t k = i; k < i + classes; k++)
+            sum += to[k] =
+                exp((1.0 - weight) * log(fmax(a[k], 1e-24)) + weight * log(fmax(b[k], 1e-24)));
+        for (size_t k = i; k < i + classes; k++)
+            to[k] /= sum;
     }
 }
 
 static void mix_all(const blv_cleaning *c, blv_answers *a, const blv_answers *b) {
     const size_t K = c->result.classes;
-    mix(blv_rows_in(c->sets.train), K, a->train, b->train);
-    mix(blv_rows_in(c->sets.val), K, a->val, b->val);
-    mix(blv_rows_in(c->sets.test), K, a->test, b->test);
+    blv_mix_answers(blv_rows_in(c->sets.train), K, a->train, b->train, 0.5, a->train);
+    blv_mix_answers(blv_rows_in(c->sets.val), K, a->val, b->val, 0.5, a->val);
+    blv_mix_answers(blv_rows_in(c->sets.test), K, a->test, b->test, 0.5, a->test);
 }
 
 /* ---- The networks of a deal ---- */
@@ -236,19 +237,21 @@ static bool worth_trying(const blv_cleaning *c) {
     const double unit = (double)(v->columns + v->classes) * UNITS * BATCH * 3.0;
     const double products =
         unit * (double)steps_for(v->rows) * (double)(c->options.folds * (DECAYS + 2));
-    return v->dense && !v->ranks && c->options.model != BLV_CLEAN_LINEAR &&
-           (c->options.model == BLV_CLEAN_MLP || products < most_products);
+    return v->dense && !v->ranks &&
+           (c->options.model == BLV_CLEAN_MLP ||
+            (c->options.model == BLV_CLEAN_AUTO && products < most_products));
 }
 
 static void describe_model(blv_cleaning *c, const char *reason) {
     blv_clean_result *r = &c->result;
-    static const char *const names[] = {"", "linear", "mlp", "linear and mlp"};
+    static const char *const names[] = {"", "linear", "mlp", "", "linear and mlp"};
     char text[160];
     size_t length = (size_t)snprintf(text, sizeof text, "%s%s", names[r->model], reason);
     for (int k = BLV_CLEAN_LINEAR; !*reason && k <= BLV_CLEAN_BOTH; k++)
-        length += (size_t)snprintf(text + length, sizeof text - length, "%s %s %.4f",
-                                   k == BLV_CLEAN_LINEAR ? ", by the held-out loss:" : ",",
-                                   names[k], r->model_loss[k]);
+        if (*names[k])
+            length += (size_t)snprintf(text + length, sizeof text - length, "%s %s %.4f",
+                                       k == BLV_CLEAN_LINEAR ? ", by the held-out loss:" : ",",
+                                       names[k], r->model_loss[k]);
     r->model_text = blv_arena_copy(&c->arena, text);
 }
 
@@ -259,7 +262,7 @@ blv_error blv_clean_choose_model(blv_cleaning *c, const blv_deal *deal, blv_answ
     r->model = BLV_CLEAN_LINEAR;
     r->model_loss[BLV_CLEAN_LINEAR] = difference(c, linear, NULL, &error);
     if (!worth_trying(c)) {
-        describe_model(c, c->options.model == BLV_CLEAN_LINEAR ? ", as asked"
+        describe_model(c, c->options.model != BLV_CLEAN_AUTO ? ", as asked"
                           : blv_dataset_view_of(c->sets.train)->ranks
                               ? "; networks need all rows in one process"
                           : blv_dataset_view_of(c->sets.train)->dense

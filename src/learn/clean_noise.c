@@ -5,6 +5,7 @@
  *   3. again with other noise, where more rows look wrong than are said to be
  *   4. networks in place of the linear models, where these have less held-out loss
  *   5. the models of other folds with the same numbers: every row is judged several times
+ *   6. trees beside them, where the labels are likelier then
  *
  * Trusted rows do not say where the noise starts: what a model confuses is not what the labels do,
  * and a start from it takes classes that overlap for wrong labels.
@@ -462,6 +463,8 @@ blv_error blv_clean_learn(blv_cleaning *c) {
         take_noise(&f, &c->result);
         error = answer_deals(&f, products > most_repeated ? 1 : DEALS);
     }
+    if (error == BLV_OK)
+        error = blv_clean_add_trees(c);
     close_fit(&f);
     return error;
 }

@@ -27,13 +27,13 @@ static blv_error check_options(blv_cleaning *c) {
         return reject(c, "expected from 2 to 100 folds");
     if (!is_share(o->threshold) || !is_share(o->flag_share) || !is_share(o->false_alarms))
         return reject(c, "expected shares below 1");
-    if (o->model > BLV_CLEAN_MLP)
-        return reject(c, "expected the model auto, linear or mlp");
-    if (o->model == BLV_CLEAN_MLP && !blv_dataset_view_of(c->given->train)->dense)
-        return reject(c, "a network needs dense rows; expected the model auto or linear");
-    if (o->model == BLV_CLEAN_MLP && blv_dataset_view_of(c->given->train)->ranks)
-        return reject(c, "a network needs all rows in one process; expected the model auto or "
-                         "linear on several ranks");
+    if (o->model > BLV_CLEAN_FOREST)
+        return reject(c, "expected the model auto, linear, mlp or forest");
+    if (o->model > BLV_CLEAN_LINEAR && !blv_dataset_view_of(c->given->train)->dense)
+        return reject(c, "networks and trees need dense rows; expected the model auto or linear");
+    if (o->model > BLV_CLEAN_LINEAR && blv_dataset_view_of(c->given->train)->ranks)
+        return reject(c, "networks and trees need all rows in one process; expected the model auto "
+                         "or linear on several ranks");
     if (!(o->ridge >= 0.0 && isfinite(o->ridge)))
         return reject(c, "expected a ridge above 0");
     if ((o->threshold > 0.0) + (o->flag_share > 0.0) + (o->false_alarms > 0.0) > 1)
@@ -120,17 +120,17 @@ static blv_error open_work(blv_cleaning *c, const blv_task_hooks *hooks) {
     BLV_CHECK(blv_task_open(&c->task, hooks, c->why));
     BLV_CHECK(check_options(c));
     BLV_CHECK(expect_enough_rows(c));
-    c->result =
-        (blv_clean_result){.rows = train->rows,
-                           .classes = train->classes,
-                           .folds = o->folds,
-                           .ridge = o->ridge,
-                           .solver = c->task.solver->name,
-                           .seed = o->seed,
-                           .model_loss = {(double)NAN, (double)NAN, (double)NAN, (double)NAN},
-                           .auroc_probability = (double)NAN,
-                           .precision = (double)NAN,
-                           .recall = (double)NAN};
+    c->result = (blv_clean_result){
+        .rows = train->rows,
+        .classes = train->classes,
+        .folds = o->folds,
+        .ridge = o->ridge,
+        .solver = c->task.solver->name,
+        .seed = o->seed,
+        .model_loss = {(double)NAN, (double)NAN, (double)NAN, (double)NAN, (double)NAN},
+        .auroc_probability = (double)NAN,
+        .precision = (double)NAN,
+        .recall = (double)NAN};
     make_space(c);
     return c->arena.failed ? blv_explain_memory(c->why) : BLV_OK;
 }

@@ -45,6 +45,12 @@ blv_error blv_clean_choose_model(blv_cleaning *cleaning, const blv_deal *deal, b
 blv_error blv_clean_model_answers(blv_cleaning *cleaning, const blv_deal *deal,
                                   blv_answers *linear);
 
+/* a and b, the second to the power weight, the first to 1 - weight, summing up to 1 in each row. */
+void blv_mix_answers(size_t rows, size_t classes, const double *a, const double *b, double weight,
+                     double *to);
+/* Mixes the answers of the result with those of trees, where the labels are likelier then. */
+blv_error blv_clean_add_trees(blv_cleaning *cleaning);
+
 /* Makes `sets` of what is given. */
 blv_error blv_clean_take_rows(blv_cleaning *cleaning);
 void blv_clean_release_rows(blv_cleaning *cleaning);

@@ -59,9 +59,10 @@ static const cli_argument table[] = {
         "probabilities", READS, request, probabilities, "FILE",
         "the probabilities of the classes for each row of TRAIN by a model of yours that has not "
         "seen the row, one column a class: then no model is trained"),
-    CLI_OPTION("model", CHOICE, request, model, "auto|linear|mlp",
-               "what tells the classes apart: a linear model, a network, or what has the least "
-               "loss on held-out rows (auto, the default)"),
+    CLI_OPTION(
+        "model", CHOICE, request, model, "auto|linear|mlp|forest",
+        "what tells the classes apart: a linear model, a network, trees, or what does best on "
+        "held-out rows (auto, the default)"),
     CLI_OPTION("folds", WHOLE, request, folds, "N", "parts that are held out in turn (default 5)",
                .from = FEWEST_FOLDS, .to = MOST_FOLDS),
     CLI_OPTION("ridge", POSITIVE, request, ridge, "C",
@@ -89,7 +90,7 @@ static blv_error check(void *of, blv_message *why) {
 
 /* ---- The record of the request ---- */
 
-static const char *const model_words[] = {"auto", "linear", "mlp", NULL};
+static const char *const model_words[] = {"auto", "linear", "mlp", "forest", NULL};
 
 static const blv_field request_fields[] = {
     BLV_FIELD_RECORD("training", request, training, cli_training_fields),
