@@ -137,7 +137,8 @@ static void make_turned(unseen *p, const recipe *r) {
     for (size_t j = 0; j < n; j++)
         square += u[j] * u[j];
     for (size_t k = 0; k < n; k++) { /* row k of I - 2 u u'/u'u, with its own weight */
-        size_t i = unseen_term(&p->lower, SQUARE, pow(10.0, -r->spread * (double)k / (double)n), 0.0, 0);
+        size_t i =
+            unseen_term(&p->lower, SQUARE, pow(10.0, -r->spread * (double)k / (double)n), 0.0, 0);
         for (size_t j = 0; j < n; j++)
             unseen_with(&p->lower.y, i, j, (j == k ? 1.0 : 0.0) - 2.0 * u[k] * u[j] / square);
         unseen_with(&p->lower.x, i, k % r->dim_x, normal());
@@ -179,8 +180,8 @@ static void make_weights(unseen *p, const recipe *r) {
         add_rows(&p->lower, &d);
     }
     add_each(&p->lower, false, SQUARE, r->features, 0.02, NULL, 0, 0);
-    d = (design){r->loss, r->rows / 8, 0, r->features, r->spread, 0.3, 8.0 / (double)r->rows, 0,
-                 truth};
+    d = (design){r->loss, r->rows / 8,           0, r->features, r->spread,
+                 0.3,     8.0 / (double)r->rows, 0, truth};
     add_rows(&p->upper, &d);
     add_each(&p->upper, true, SQUARE, r->dim_x, 1e-4, NULL, 0, 0);
 }
@@ -211,7 +212,8 @@ static void make_tasks(unseen *p, const recipe *r) {
  * rows and columns and of second ones. */
 static void make_signal(unseen *p, const recipe *r) {
     const size_t n = r->dim_y, wide = r->features;
-    double *clean = unseen_memory(NULL, n, sizeof *clean), *noisy = unseen_memory(NULL, n, sizeof *noisy);
+    double *clean = unseen_memory(NULL, n, sizeof *clean),
+           *noisy = unseen_memory(NULL, n, sizeof *noisy);
     for (size_t i = 0; i < n; i++) {
         clean[i] = (double)(i % wide / 37 % 3) + sin((double)(i / wide) / 9.0);
         noisy[i] = clean[i] + 0.3 * normal();
@@ -243,12 +245,14 @@ static void make_control(unseen *p, const recipe *r) {
     for (size_t k = 0; k < edges; k++) {
         size_t i = unseen_term(&p->lower, SQUARE, pow(10.0, r->spread * (uniform() - 0.5)), 0.0, 0);
         unseen_with(&p->lower.y, i, k < n - 1 ? k : (size_t)(uniform() * (double)(n - 1)), 1.0);
-        unseen_with(&p->lower.y, i, k < n - 1 ? k + 1 : (size_t)(uniform() * (double)(n - 1)), -1.0);
+        unseen_with(&p->lower.y, i, k < n - 1 ? k + 1 : (size_t)(uniform() * (double)(n - 1)),
+                    -1.0);
     }
     for (size_t j = 0; j < n; j++) {
         size_t i = unseen_term(&p->lower, SQUARE, 0.3, 0.0, 0);
         unseen_with(&p->lower.y, i, j, 1.0);
-        unseen_with(&p->lower.x, i, r->dim_x < n ? (size_t)(uniform() * (double)r->dim_x) : j, -1.0);
+        unseen_with(&p->lower.x, i, r->dim_x < n ? (size_t)(uniform() * (double)r->dim_x) : j,
+                    -1.0);
     }
     add_each(&p->lower, false, r->loss, n, 0.2, NULL, 0, 0);
     add_each(&p->upper, false, SQUARE, n, 1.0, wanted, 0, 0);
@@ -263,8 +267,8 @@ static const recipe development[] = {
     {"turned", 20, 60, make_turned, QUARTIC, .spread = 5.0, NO_SET, .seed = 2},
     {"turned, gradients", 5, 25, make_turned, QUARTIC, .first_order = true, .spread = 2.0, NO_SET,
      .seed = 3},
-    {"robust groups", 10, 100, make_groups, PSEUDO_HUBER, 3000, 100, .sampled = true,
-     .spread = 1.0, NO_SET, .seed = 4},
+    {"robust groups", 10, 100, make_groups, PSEUDO_HUBER, 3000, 100, .sampled = true, .spread = 1.0,
+     NO_SET, .seed = 4},
     {"many rows", 20, 20, make_groups, LOGISTIC, 50000, 20, .sampled = true, NO_SET, .seed = 5},
     {"counts", 5, 30, make_groups, EXPONENTIAL, 400, 30, .first_order = true, NO_SET, .seed = 6},
     {"lasso", 40, 80, make_lasso, SQUARE, 200, 80, .spread = 0.5, NO_SET, .seed = 7},
@@ -276,7 +280,7 @@ static const recipe development[] = {
     {"weights", 500, 20, make_weights, LOG_COSH, 500, 20, .low = 0.0, .high = 3.0, .seed = 11},
     {"tasks", 20, 1000, make_tasks, SQUARE, 10, 20, NO_SET, .seed = 12},
     {"tasks, 100,000", 50, 100000, make_tasks, LOG_COSH, 5, 50, NO_SET, .seed = 13},
-    {"signal", 3, 50000, make_signal, SMOOTH_ABS, 0, 50000, NO_SET, .seed = 14},
+    {"signal", 3, 20000, make_signal, SMOOTH_ABS, 0, 20000, NO_SET, .seed = 14},
     {"control", 5000, 5000, make_control, QUARTIC, 0, 0, .spread = 4.0, NO_SET, .seed = 15},
     {"bent fit", 10, 10, make_groups, TANH_SQUARE, 500, 10, NO_SET, .seed = 16},
 };
@@ -293,14 +297,13 @@ static const recipe kept_aside[] = {
     {"Cauchy groups", 20, 20, make_groups, CAUCHY, 600, 20, .first_order = true, NO_SET,
      .seed = 106},
     {"lasso", 120, 120, make_lasso, LOGISTIC, 300, 120, NO_SET, .seed = 107},
-    {"poisoned", 800, 50, make_poisoned, LOG_COSH, 800, 50, .low = -1.0, .high = 3.0,
-     .seed = 108},
+    {"poisoned", 800, 50, make_poisoned, LOG_COSH, 800, 50, .low = -1.0, .high = 3.0, .seed = 108},
     {"mixture", 30, 40, make_weights, PSEUDO_HUBER, 3000, 40, .low = 0.0, .high = 0.0,
      .spread = 1.0, .seed = 109},
     {"weights", 300, 15, make_weights, SQUARED_HINGE, 300, 15, .low = 0.0, .high = 2.0,
      .first_order = true, .seed = 110},
     {"tasks", 30, 3000, make_tasks, LOGISTIC, 12, 30, .first_order = true, NO_SET, .seed = 111},
-    {"image", 2, 60000, make_signal, LOG_COSH, 0, 300, NO_SET, .seed = 112},
+    {"image", 2, 30000, make_signal, LOG_COSH, 0, 150, NO_SET, .seed = 112},
     {"control, 100,000", 40, 100000, make_control, QUARTIC, 0, 100000, .spread = 2.0, NO_SET,
      .seed = 113},
     {"bent fit", 12, 12, make_groups, SOFTPLUS_SQUARE, 500, 12, .first_order = true, NO_SET,

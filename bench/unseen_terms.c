@@ -1,10 +1,11 @@
 /* The oracles of problems that are sums of terms. */
 #include "unseen_terms.h"
+#include "unseen_problems.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <time.h>
 
 /* ---- Losses: value, slope and curvature ---- */
 
@@ -120,6 +121,23 @@ static void all_terms(const unseen *p, const level *m, const blv_batch *batch, c
         add_term(p, m, i, 1.0, at_x, at_y, out);
 }
 
+double unseen_processor_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double deadline = INFINITY;
+
+void unseen_fail_after(double seconds) {
+    deadline = isfinite(seconds) ? unseen_processor_seconds() + seconds : seconds;
+}
+
+/* What the oracles of g return. */
+static int late(void) {
+    return isfinite(deadline) && unseen_processor_seconds() > deadline ? -1 : 0;
+}
+
 static int value_and_gradients(const unseen *p, const level *m, const blv_batch *batch,
                                const blv_vec *x, const blv_vec *y, double *value, blv_vec *of_x,
                                blv_vec *of_y) {
@@ -140,7 +158,8 @@ static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv
 static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *g,
                  blv_vec *gx, blv_vec *gy) {
     const unseen *p = user;
-    return value_and_gradients(p, &p->lower, batch, x, y, g, gx, gy);
+    value_and_gradients(p, &p->lower, batch, x, y, g, gx, gy);
+    return late();
 }
 
 static int hvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
@@ -149,7 +168,7 @@ static int hvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_v
     double sum = 0.0;
     all_terms(p, &p->lower, batch, x, y,
               &(outputs){.value = &sum, .hv = zeros(hv), .v = blv_vec_f64(v)});
-    return 0;
+    return late();
 }
 
 static int cross(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,

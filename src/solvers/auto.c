@@ -23,7 +23,8 @@ enum {
     STEPS_IN_A_PASS = 16,
     LOOKS_IN_A_PASS = 4,
     PASSES_TO_A_VALUE = 2,
-    PENALTY_STEPS = 1000
+    PENALTY_STEPS = 1000,
+    PENALTY_PASSES = 8
 };
 static const double batch_weight = 2.0, table_numbers_max = 3e7, penalty_accuracy = 1e-6,
                     penalty_dims_max = 1e6, clear_lead = 4.0;
@@ -46,6 +47,7 @@ typedef struct autom {
     double passes_in_all, blocks;    /* of batches */
     double looked_at, watched_at;    /* passes in all when x, and f, were looked at last */
     double f_first, f_least, f_last; /* in this block */
+    double f_most;                   /* of penalties */
     double step_most;                /* of x */
     double batch_work;               /* of the last block of batches */
     double steps;                    /* of penalties, so far */
@@ -92,8 +94,9 @@ static blv_error keep_state(blv_run *run, autom *s) {
         &s->gain[ON_WHOLE], "block", &s->block, "passes", &s->passes, "can batch", &s->can_batch,
         "passes in all", &s->passes_in_all, "blocks", &s->blocks, "batch work", &s->batch_work,
         "looked at", &s->looked_at, "watched at", &s->watched_at, "first f", &s->f_first, "least f",
-        &s->f_least, "last f", &s->f_last, "most step", &s->step_most, "steps", &s->steps, "most d",
-        &s->d_most, "most r", &s->r_most, "least", &s->least, "least at", &s->least_at, NULL);
+        &s->f_least, "last f", &s->f_last, "most f", &s->f_most, "most step", &s->step_most,
+        "steps", &s->steps, "most d", &s->d_most, "most r", &s->r_most, "least", &s->least,
+        "least at", &s->least_at, NULL);
 }
 
 static blv_error auto_open(blv_run *run, void *state) {
@@ -110,7 +113,7 @@ static blv_error auto_open(blv_run *run, void *state) {
                                 : is_large(run, def)  ? &blv_solver_pbsgd
                                                       : &blv_solver_pbgd;
     if (!regular || (double)def->dim_x + (double)def->dim_y <= penalty_dims_max)
-        BLV_CHECK(blv_nested_open(run, penalty, false, &s->penalty));
+        BLV_CHECK(blv_nested_open(run, penalty, penalty == &blv_solver_pbsgd, &s->penalty));
     BLV_CHECK(keep_state(run, s));
     s->phase = !regular ? ON_PENALTY : on_batches ? ON_BATCHES : ON_WHOLE;
     s->can_batch = on_batches;
@@ -323,12 +326,43 @@ static double share_left(double norm, double *most) {
     return *most > 0.0 ? norm / *most : 0.0;
 }
 
+/* Where d and r are noise: they end when twice the passes have changed f by no more than a
+ * hundredth of what it has changed by in all. */
+static blv_flow watch_penalty(blv_run *run, autom *s) {
+    const double enough = 0.01;
+    double f, before = s->f_last;
+    s->watched_at = s->passes;
+    BLV_TRY(blv_oracle_upper(run, NULL, blv_run_x(run), blv_run_y(run), &f, NULL, NULL));
+    s->f_last = f;
+    s->f_least = fmin(s->f_least, f);
+    s->f_most = fmax(s->f_most, f);
+    return fabs(f - before) <= enough * (s->f_most - s->f_least) ? BLV_STUCK : BLV_GO;
+}
+
+static blv_flow begin_penalty(blv_run *run, autom *s) {
+    s->passes = 0.0;
+    s->watched_at = PENALTY_PASSES / 2;
+    BLV_TRY(blv_nested_prepare(run, &s->penalty));
+    BLV_TRY(blv_oracle_upper(run, NULL, blv_run_x(run), blv_run_y(run), &s->f_last, NULL, NULL));
+    s->f_least = s->f_most = s->f_last;
+    return BLV_GO;
+}
+
+static bool is_stochastic(const blv_solver *solver) {
+    return (solver->uses & BLV_IS_STOCHASTIC) != 0;
+}
+
 /* They end when d and r are small, or have not come down for as long as all that came before. */
 static blv_flow penalty_step(blv_run *run, autom *s) {
     if (s->begins != 0.0)
-        BLV_TRY(blv_nested_prepare(run, &s->penalty));
+        BLV_TRY(begin_penalty(run, s));
     s->begins = 0.0;
     BLV_TRY(blv_nested_step(run, &s->penalty));
+    if (is_stochastic(s->penalty.solver)) {
+        const blv_problem_def *def = blv_problem_definition(blv_run_problem(run));
+        s->passes += (double)batch_of(run) / (double)def->lower_samples;
+        return s->passes >= 2.0 * s->watched_at ? watch_penalty(run, s) : BLV_GO;
+    }
     s->steps++;
     double left = share_left(blv_run_metrics(run)->d_norm, &s->d_most);
     left = fmax(left, share_left(blv_run_metrics(run)->r_norm, &s->r_most));
