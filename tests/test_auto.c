@@ -80,9 +80,7 @@ static void test_tolerance(void **state) {
     blv_problem_destroy(problem);
 }
 
-static void test_ten_starts(void **state) {
-    (void)state;
-    blv_problem *problem = make_problem("pl-shift", SETTINGS("dim", "7"));
+static void expect_one_answer(blv_problem *problem) {
     double first = NAN;
     for (int i = 0; i < 10; i++) {
         char seed[8];
@@ -96,6 +94,13 @@ static void test_ten_starts(void **state) {
         blv_run_destroy(run);
     }
     blv_problem_destroy(problem);
+}
+
+static void test_ten_starts(void **state) {
+    (void)state;
+    expect_one_answer(make_problem("pl-shift", SETTINGS("dim", "7")));
+    expect_one_answer(make_quadratic("10000", "1"));
+    expect_one_answer(make_quadratic("100", "2000"));
 }
 
 /* Against `exact`, which solves tightly everywhere. */
