@@ -10,15 +10,21 @@
 #define FEATURES 10
 #include "penalized_sums.h"
 
-static blv_solution *solved(const blv_problem *problem, const char *solver, int64_t calls) {
+static blv_solution *solved_from(const blv_problem *problem, const char *solver, int64_t calls,
+                                 const double *x) {
     const char *settings[] = {"batch", solver ? "64" : NULL, NULL};
     const blv_solve_options options = {BLV_SIZED(blv_solve_options), .solver = solver,
-                                       .budget = calls, .settings = solver ? settings : NULL};
+                                       .budget = calls, .settings = solver ? settings : NULL,
+                                       .x = x};
     blv_solution *solution = NULL;
     blv_message why = {""};
     if (blv_solve(&solution, problem, &options, &why) != BLV_OK)
         fail_msg("%s", why.text);
     return solution;
+}
+
+static blv_solution *solved(const blv_problem *problem, const char *solver, int64_t calls) {
+    return solved_from(problem, solver, calls, NULL);
 }
 
 /* ---- The gradient of Phi of least squares, by elimination ---- */
@@ -100,6 +106,33 @@ static void test_auto_ends_certified(void **state) {
     }
 }
 
+/* Each start leads by another way through penalties that are decades apart. Phi is nearly flat out
+ * there, and has more than one valley. */
+static void test_auto_from_ten_starts(void **state) {
+    (void)state;
+    rows sums[] = {{.squares = true, .train = 1000, .val = 500}, {.train = 800, .val = 400}};
+    for (size_t i = 0; i < 2; i++) {
+        blv_problem *problem = penalized_sums(&sums[i]);
+        double start[FEATURES], least = (double)INFINITY, most = 0.0;
+        unsigned long long numbers = 77;
+        for (int k = 0; k < 10; k++) {
+            for (size_t j = 0; j < FEATURES; j++)
+                start[j] = normal(&numbers);
+            blv_solution *solution = solved_from(problem, NULL, 0, start);
+            if (!solution->converged)
+                fail_msg("start %d: %s", k, solution->message.text);
+            if (sums[i].squares)
+                assert_true(gradient_norm(&sums[i], solution->x) <=
+                            1.1e-6 * gradient_norm(&sums[i], start));
+            least = fmin(least, solution->phi);
+            most = fmax(most, solution->phi);
+            blv_solution_destroy(solution);
+        }
+        assert_true(most - least <= 1e-5 * least);
+        free_sums(problem, &sums[i]);
+    }
+}
+
 /* With the constants of the start x runs ahead of y here once penalties have fallen, and circles.
  */
 static void test_batches_arrive(void **state) {
@@ -123,6 +156,7 @@ static void test_batches_arrive(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_auto_ends_certified),
+        cmocka_unit_test(test_auto_from_ten_starts),
         cmocka_unit_test(test_batches_arrive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,11 +29,12 @@ struct blv_rough {
     blv_linear_work *lanczos;
     blv_linear_work *cg;
     blv_agd agd;
-    blv_sampler *f_rows, *g_rows;
+    blv_sampler *f_rows, *g_rows, *part_rows;
     double f_begin[BLV_SAMPLER_NUMBERS], g_begin[BLV_SAMPLER_NUMBERS]; /* their first positions */
-    double L;                                                          /* as far as it is known */
-    blv_vec *start;                                                    /* of Lanczos: random */
-    blv_vec *y, *v, *gy;                                               /* gy: at x and y */
+    const blv_batch *part;   /* of g, in whose sum y descends and H is taken; NULL: in all of it */
+    double L;                /* as far as it is known */
+    blv_vec *start;          /* of Lanczos: random */
+    blv_vec *y, *v, *gy;     /* gy: at x and y */
     blv_vec *y1, *dy, *dv;   /* y + dy, and what y and v change by */
     blv_vec *fy, *hv, *side; /* fy and H v at x and y; right sides */
     blv_vec *shifted, *base; /* for differences; base: gradient in y where they are taken */
@@ -52,6 +53,7 @@ static void destroy_sketch(void *object) {
     blv_linear_work_destroy(s->lanczos);
     blv_sampler_destroy(s->f_rows);
     blv_sampler_destroy(s->g_rows);
+    blv_sampler_destroy(s->part_rows);
     free(s);
 }
 
@@ -72,6 +74,10 @@ static blv_error open_parts(blv_run *run, blv_rough *s) {
     BLV_CHECK(blv_lanczos_create(&s->lanczos, run->def->space_y, steps));
     BLV_CHECK(open_rows(run, run->def->upper_samples, "sketch f", &s->f_rows));
     BLV_CHECK(open_rows(run, run->def->lower_samples, "sketch g", &s->g_rows));
+    if (run->rough_constants && s->first_order) {
+        BLV_CHECK(open_rows(run, run->def->lower_samples, "sketch part", &s->part_rows));
+        s->part = blv_sampler_next(s->part_rows);
+    }
     blv_sampler_get(s->f_rows, s->f_begin);
     blv_sampler_get(s->g_rows, s->g_begin);
     return BLV_OK;
@@ -103,7 +109,8 @@ blv_error blv_rough_open(blv_run *run, blv_rough **sketch) {
         return blv_run_fail(run, error, "automatic constants: %s", blv_error_text(error));
     }
     size_t bytes = sizeof *s + blv_linear_work_bytes(s->lanczos) + blv_sampler_bytes(s->f_rows) +
-                   blv_sampler_bytes(s->g_rows);
+                   blv_sampler_bytes(s->g_rows) +
+                   (s->part_rows ? blv_sampler_bytes(s->part_rows) : 0);
     BLV_CHECK(blv_run_own(run, s, destroy_sketch, bytes));
     BLV_CHECK(open_vectors(run, s));
     BLV_CHECK(blv_random_start(run, s->start));
@@ -161,6 +168,13 @@ static blv_flow product(const place *p, const blv_vec *in, blv_vec *out) {
     return BLV_GO;
 }
 
+/* The same place in the part of the sum from which H is taken. */
+static blv_flow in_part(const place *p, place *part) {
+    *part = *p;
+    part->rows = p->s->part;
+    return p->s->part ? settle(part, false) : BLV_GO;
+}
+
 static int hessian(void *context, const blv_vec *in, blv_vec *out) {
     return (int)product(context, in, out);
 }
@@ -210,7 +224,8 @@ static blv_flow gradient_of_g(void *context, const blv_vec *y, blv_vec *out) {
 /* out = H^-1 side, as far as a few products come; where g curves down at once, side/L. */
 static blv_flow solve(const place *p, blv_vec *out) {
     blv_rough *s = p->s;
-    place at = *p;
+    place at;
+    BLV_TRY(in_part(p, &at));
     blv_linear_result r =
         blv_cg_solve(s->cg, hessian, &at, s->side, out, true, 0.0, PRODUCTS * s->effort);
     if (r.end == BLV_LINEAR_OPERATOR)
@@ -223,7 +238,7 @@ static blv_flow solve(const place *p, blv_vec *out) {
 }
 
 static blv_flow descend(blv_rough *s) {
-    place p = {s, OF_G, NULL, s->run->x, s->y};
+    place p = {s, OF_G, s->part, s->run->x, s->y};
     return blv_agd_minimize(&s->agd, gradient_of_g, &p, s->y, 0.0, 0.0, DESCENT_STEPS * s->effort,
                             &s->L);
 }
@@ -231,14 +246,15 @@ static blv_flow descend(blv_rough *s) {
 /* v, d, and what changes are measured against. */
 static blv_flow first_direction(blv_rough *s) {
     blv_run *run = s->run;
-    place p = {s, OF_G, NULL, run->x, s->y};
+    place p = {s, OF_G, NULL, run->x, s->y}, part;
     BLV_TRY(gradient_at(&p, s->y, s->gx, s->gy));
     blv_vec_copy(s->base, s->gy);
     blv_vec_copy(s->gx_base, s->gx);
     BLV_TRY(blv_eval_upper(&run->eval, NULL, run->x, s->y, NULL, s->d, s->fy));
     blv_vec_copy(s->side, s->fy);
     BLV_TRY(solve(&p, s->v));
-    BLV_TRY(product(&p, s->v, s->hv));
+    BLV_TRY(in_part(&p, &part));
+    BLV_TRY(product(&part, s->v, s->hv));
     BLV_TRY(cross(&p, s->v, s->d1));
     return isfinite(blv_distance(s->d, s->d, s->d1)) ? BLV_GO : BLV_NONFINITE;
 }
@@ -268,9 +284,10 @@ static blv_flow follow(blv_rough *s) {
 static blv_flow direction_there(blv_rough *s) {
     blv_run *run = s->run;
     BLV_TRY(follow(s));
-    place there = {s, OF_G, NULL, s->x1, s->y1};
+    place there = {s, OF_G, NULL, s->x1, s->y1}, part;
     BLV_TRY(settle(&there, true));
-    BLV_TRY(product(&there, s->v, s->dv));
+    BLV_TRY(in_part(&there, &part));
+    BLV_TRY(product(&part, s->v, s->dv));
     blv_vec_combine(s->dv, 1.0, s->hv, -1.0, s->dv);
     BLV_TRY(blv_eval_upper(&run->eval, NULL, s->x1, s->y1, NULL, s->d1, s->side));
     blv_vec_combine(s->side, 1.0, s->side, -1.0, s->fy);

@@ -165,8 +165,17 @@ static blv_flow form_matrix(blv_implicit *m) {
     return BLV_GO;
 }
 
+/* Whether CG came to its end for a reason that factors of H do not know: H seems singular to it, or
+ * rounding errors of |H| are large beside b. Penalties that are decades apart look like that. */
+static bool factors_would_help(const blv_implicit *m, const blv_linear_result *r, const blv_vec *b,
+                               double tol) {
+    const double coarse = m->eps < 1e-10 ? 1e-10 : 1e-5;
+    return r->end == BLV_LINEAR_SINGULAR ||
+           (r->end == BLV_LINEAR_STALLED && r->residual > fmax(tol, coarse * blv_vec_norm(b)));
+}
+
 /* H(x, y) out = b by CG. H itself becomes its preconditioner where past solves were hard, and where
- * H seems singular: penalties that are decades apart look like that. */
+ * factors would help. */
 static blv_flow solve(blv_implicit *m, const blv_vec *x, const blv_vec *y, const blv_vec *b,
                       blv_vec *out, bool out_is_zero, double tol, blv_linear_result *result) {
     blv_recycled *r = m->cg->recycled;
@@ -179,7 +188,7 @@ static blv_flow solve(blv_implicit *m, const blv_vec *x, const blv_vec *y, const
         may_form = false;
     }
     *result = blv_cg_solve(m->cg, apply_hessian, m, b, out, out_is_zero, tol, products);
-    if (!may_form || result->end != BLV_LINEAR_SINGULAR)
+    if (!may_form || !factors_would_help(m, result, b, tol))
         return BLV_GO;
     BLV_TRY(form_matrix(m));
     if (r->is_dense != 0.0)

@@ -23,7 +23,8 @@ enum {
     STEPS_IN_A_PASS = 16,
     LOOKS_IN_A_PASS = 4,
     PASSES_TO_A_VALUE = 2,
-    PENALTY_STEPS = 1000
+    PENALTY_STEPS = 1000,
+    PENALTY_PASSES = 8
 };
 static const double batch_weight = 2.0, table_numbers_max = 3e7, penalty_accuracy = 1e-6,
                     penalty_dims_max = 1e6, clear_lead = 4.0;
@@ -46,6 +47,7 @@ typedef struct autom {
     double passes_in_all, blocks;    /* of batches */
     double looked_at, watched_at;    /* passes in all when x, and f, were looked at last */
     double f_first, f_least, f_last; /* in this block */
+    double f_most, f_looks[2];       /* of penalties: the last two */
     double step_most;                /* of x */
     double batch_work;               /* of the last block of batches */
     double steps;                    /* of penalties, so far */
@@ -92,7 +94,8 @@ static blv_error keep_state(blv_run *run, autom *s) {
         &s->gain[ON_WHOLE], "block", &s->block, "passes", &s->passes, "can batch", &s->can_batch,
         "passes in all", &s->passes_in_all, "blocks", &s->blocks, "batch work", &s->batch_work,
         "looked at", &s->looked_at, "watched at", &s->watched_at, "first f", &s->f_first, "least f",
-        &s->f_least, "last f", &s->f_last, "most step", &s->step_most, "steps", &s->steps, "most d",
+        &s->f_least, "last f", &s->f_last, "most f", &s->f_most, "look", &s->f_looks[0],
+        "look before", &s->f_looks[1], "most step", &s->step_most, "steps", &s->steps, "most d",
         &s->d_most, "most r", &s->r_most, "least", &s->least, "least at", &s->least_at, NULL);
 }
 
@@ -107,10 +110,10 @@ static blv_error auto_open(blv_run *run, void *state) {
         BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
     s->v = blv_nested_v(run);
     const blv_solver *penalty = !def->many_minimizers ? &blv_solver_ragd_gs
-                                : is_large(run, def)  ? &blv_solver_pbsgd
+                                : batch_of(run) > 0   ? &blv_solver_pbsgd
                                                       : &blv_solver_pbgd;
     if (!regular || (double)def->dim_x + (double)def->dim_y <= penalty_dims_max)
-        BLV_CHECK(blv_nested_open(run, penalty, false, &s->penalty));
+        BLV_CHECK(blv_nested_open(run, penalty, def->many_minimizers, &s->penalty));
     BLV_CHECK(keep_state(run, s));
     s->phase = !regular ? ON_PENALTY : on_batches ? ON_BATCHES : ON_WHOLE;
     s->can_batch = on_batches;
@@ -171,9 +174,9 @@ static blv_flow undo_block(blv_run *run, autom *s) {
 
 /* Where x goes on as it did before the last look, its step is too short, and where it comes back,
  * too long: the automatic one is from the start, and Phi may bend much less further on. */
-static void adapt_step(blv_run *run, autom *s) {
-    const double steady = 0.5, returning = 0.0;
-    double product, now, before, *step = blv_nested_scalar(run, &s->batches, "auto_step_x");
+static void adapt_step(blv_run *run, autom *s, const blv_nested *nested, double returning) {
+    const double steady = 0.5;
+    double product, now, before, *step = blv_nested_scalar(run, nested, "auto_step_x");
     blv_vec_combine(s->x_before, 1.0, blv_run_x(run), -1.0, s->x_before);
     blv_reduce(BLV_SCALARS(BLV_DOT(&product, s->x_before, s->move), BLV_NORM(&now, s->x_before),
                            BLV_NORM(&before, s->move)));
@@ -182,15 +185,15 @@ static void adapt_step(blv_run *run, autom *s) {
     s->looked_at = s->passes_in_all;
     if (now * before > 0.0 && product > steady * now * before)
         *step = fmin(2.0 * *step, s->step_most);
-    else if (now * before > 0.0 && product < returning)
+    else if (now * before > 0.0 && product < returning * now * before)
         *step *= 0.5;
 }
 
 /* Where f has risen by a quarter of what it has fallen by, x has run ahead of y: its step becomes
  * much shorter, and never as long again. */
-static blv_flow watch_f(blv_run *run, autom *s) {
+static blv_flow watch_f(blv_run *run, autom *s, const blv_nested *nested) {
     const double rise = .25;
-    double f, *step = blv_nested_scalar(run, &s->batches, "auto_step_x");
+    double f, *step = blv_nested_scalar(run, nested, "auto_step_x");
     BLV_TRY(blv_oracle_upper(run, NULL, blv_run_x(run), blv_run_y(run), &f, NULL, NULL));
     s->watched_at = s->passes_in_all;
     s->f_last = f;
@@ -205,12 +208,12 @@ static blv_flow watch_f(blv_run *run, autom *s) {
     return BLV_GO;
 }
 
-static blv_flow begin_batches(blv_run *run, autom *s) {
+static blv_flow begin_batches(blv_run *run, autom *s, const blv_nested *nested) {
     const double longer = 64.0;
     blv_vec_copy(s->x_before, blv_run_x(run));
     blv_vec_fill(s->move, 0.0);
     s->looked_at = s->watched_at = s->passes_in_all;
-    s->step_most = longer * *blv_nested_scalar(run, &s->batches, "auto_step_x");
+    s->step_most = longer * *blv_nested_scalar(run, nested, "auto_step_x");
     BLV_TRY(blv_oracle_upper(run, NULL, blv_run_x(run), blv_run_y(run), &s->f_first, NULL, NULL));
     s->f_least = s->f_last = s->f_first;
     keep(run, s, s->best);
@@ -233,7 +236,7 @@ static blv_flow step_on_batches(blv_run *run, autom *s) {
         keep(run, s, s->kept);
         if (s->blocks > 0.0)
             BLV_TRY(begin_anew(run, s));
-        BLV_TRY(begin_batches(run, s));
+        BLV_TRY(begin_batches(run, s, &s->batches));
     }
     s->begins = 0.0;
     for (size_t i = 0; i < steps; i++)
@@ -241,9 +244,9 @@ static blv_flow step_on_batches(blv_run *run, autom *s) {
     s->passes += (double)steps / (double)a_pass;
     s->passes_in_all += (double)steps / (double)a_pass;
     if (s->passes_in_all >= s->looked_at + 1.0 / LOOKS_IN_A_PASS)
-        adapt_step(run, s);
+        adapt_step(run, s, &s->batches, 0.0);
     if (s->passes_in_all >= s->watched_at + PASSES_TO_A_VALUE)
-        BLV_TRY(watch_f(run, s));
+        BLV_TRY(watch_f(run, s, &s->batches));
     return BLV_GO;
 }
 
@@ -258,7 +261,7 @@ static blv_flow batch_step(blv_run *run, autom *s) {
         return BLV_GO;
     turn_to(s, ON_WHOLE);
     if (!ran_off)
-        BLV_TRY(watch_f(run, s));
+        BLV_TRY(watch_f(run, s, &s->batches));
     return ran_off || s->f_last > s->f_least ? go_back(run, s, s->best) : BLV_GO;
 }
 
@@ -323,12 +326,55 @@ static double share_left(double norm, double *most) {
     return *most > 0.0 ? norm / *most : 0.0;
 }
 
+static bool is_stochastic(const blv_solver *solver) {
+    return (solver->uses & BLV_IS_STOCHASTIC) != 0;
+}
+
+/* Where d and r are noise: they end when twice the passes have changed f by no more than a
+ * hundredth of what it has changed by in all, two times in a row. */
+static blv_flow end_on_batches(blv_run *run, autom *s) {
+    const double enough = 0.01;
+    BLV_TRY(watch_f(run, s, &s->penalty));
+    double change = fmax(fabs(s->f_last - s->f_looks[0]), fabs(s->f_looks[0] - s->f_looks[1]));
+    s->f_looks[1] = s->f_looks[0];
+    s->f_looks[0] = s->f_last;
+    s->block *= 2.0;
+    return change <= enough * (s->f_most - s->f_least) ? BLV_STUCK : BLV_GO;
+}
+
+static blv_flow begin_penalty(blv_run *run, autom *s) {
+    BLV_TRY(blv_nested_prepare(run, &s->penalty));
+    if (!is_stochastic(s->penalty.solver))
+        return BLV_GO;
+    s->passes_in_all = 0.0;
+    s->block = PENALTY_PASSES;
+    BLV_TRY(begin_batches(run, s, &s->penalty));
+    s->f_most = s->f_looks[0] = s->f_looks[1] = s->f_first;
+    return BLV_GO;
+}
+
+/* Batches show x and y by turns, and each of them a part of x: it takes a pass to see where x goes,
+ * and noise sends it back as often as on. */
+static blv_flow penalty_on_batches(blv_run *run, autom *s) {
+    const blv_problem_def *def = blv_problem_definition(blv_run_problem(run));
+    const double steps_least = 16.0, a_step = (double)batch_of(run) / (double)def->lower_samples;
+    s->passes_in_all += a_step;
+    if (s->passes_in_all >= s->looked_at + fmax(1.0, steps_least * a_step))
+        adapt_step(run, s, &s->penalty, -0.5);
+    if (s->passes_in_all >= s->watched_at + fmax(PASSES_TO_A_VALUE, steps_least * a_step))
+        BLV_TRY(watch_f(run, s, &s->penalty));
+    s->f_most = fmax(s->f_most, s->f_last);
+    return s->passes_in_all >= s->block ? end_on_batches(run, s) : BLV_GO;
+}
+
 /* They end when d and r are small, or have not come down for as long as all that came before. */
 static blv_flow penalty_step(blv_run *run, autom *s) {
     if (s->begins != 0.0)
-        BLV_TRY(blv_nested_prepare(run, &s->penalty));
+        BLV_TRY(begin_penalty(run, s));
     s->begins = 0.0;
     BLV_TRY(blv_nested_step(run, &s->penalty));
+    if (is_stochastic(s->penalty.solver))
+        return penalty_on_batches(run, s);
     s->steps++;
     double left = share_left(blv_run_metrics(run)->d_norm, &s->d_most);
     left = fmax(left, share_left(blv_run_metrics(run)->r_norm, &s->r_most));

@@ -19,6 +19,7 @@
 
 enum {
     MEMORY = 20,
+    PAIRS_TO_SPARE = 3,
     TRIALS_MAX = 5,
     FIRST_TRIALS_MAX = 30,
     ROUNDS_MAX = 3,
@@ -189,12 +190,13 @@ blv_error blv_auto_descent_open(blv_run *run, blv_vec *v, blv_auto_descent *s) {
     BLV_CHECK(blv_state_hiddens(run, "first phi", &s->phi_first, "|grad Phi|", &s->d_norm,
                                 "steepest", &s->d_most, "first", &s->first, "goal", &s->goal,
                                 "idle", &s->idle, "curvature", &s->curvature, "moved", &s->moved,
-                                NULL));
+                                "tightened", &s->tightened, NULL));
     BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &s->y_trial, &s->v_trial, NULL));
     BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &s->gradient, &s->other, &s->room, NULL));
     BLV_CHECK(blv_run_implicit(run, &s->implicit));
     BLV_CHECK(open_recycled(run, s));
-    BLV_CHECK(blv_run_lbfgs(run, BLV_LEVEL_X, MEMORY, &s->lbfgs));
+    size_t pairs = blv_vec_dim(blv_run_x(run)) + PAIRS_TO_SPARE; /* more would say nothing new */
+    BLV_CHECK(blv_run_lbfgs(run, BLV_LEVEL_X, pairs < MEMORY ? pairs : MEMORY, &s->lbfgs));
     BLV_CHECK(blv_state_lbfgs(run, "lbfgs", s->lbfgs));
     blv_lbfgs_problem phi = phi_of(s);
     blv_lbfgs_bind(s->lbfgs, &phi, blv_run_x(run), 0.0);
@@ -264,18 +266,29 @@ static blv_flow measure_tightly(blv_run *run, blv_auto_descent *s, bool *confirm
     return take(run, s, norm);
 }
 
-/* x again, from solves that are ten times as accurate. */
+/* x again, from solves that are ten times as accurate. Where that was no help the last time, it is
+ * the direction that was wrong: L-BFGS begins anew. */
 static blv_flow tighten(blv_run *run, blv_auto_descent *s) {
-    double least = single(s) ? 1e-3 : 1e-8;
+    double least = single(s) ? 1e-3 : 1e-8, fell = s->phi_first - s->phi;
+    bool anew = s->tightened != 0.0;
     if (s->reduce <= least)
         return BLV_STUCK;
     s->reduce = fmax(0.1 * s->reduce, least);
     s->products *= 4.0;
     s->idle = 0.0;
+    s->tightened = 1.0;
     begin_search(s);
-    blv_lbfgs_result r = blv_lbfgs_refresh(s->lbfgs);
+    blv_lbfgs_problem phi = phi_of(s);
+    blv_lbfgs_result r =
+        anew ? blv_lbfgs_start(s->lbfgs, &phi, blv_run_x(run), 0.0) : blv_lbfgs_refresh(s->lbfgs);
     BLV_TRY(flow_of(s, &r));
-    return take(run, s, r.stationarity);
+    BLV_TRY(take(run, s, r.stationarity));
+    if (!anew)
+        return BLV_GO;
+    s->moved = s->curvature = 0.0;
+    if (fell > 0.0)
+        blv_lbfgs_first_step(s->lbfgs, fell / s->d_norm);
+    return BLV_GO;
 }
 
 blv_flow blv_auto_descent_confirm(blv_run *run, blv_auto_descent *s) {
@@ -302,6 +315,7 @@ blv_flow blv_auto_descent_step(blv_run *run, blv_auto_descent *s) {
     }
     BLV_TRY(take(run, s, r.stationarity));
     s->moved = 1.0;
+    s->tightened = 0.0;
     if (s->idle == IDLE_MAX && r.stationarity > s->goal)
         return tighten(run, s);
     return blv_auto_descent_confirm(run, s);

@@ -19,7 +19,8 @@ typedef struct blv_auto_descent {
     double d_norm;                    /* |gradient of Phi| at x; 0: none yet */
     double d_most;                    /* the largest so far */
     double curvature;                 /* of Phi, for the first step; 0: not known */
-    double moved;                     /* not 0: a step has been taken */
+    double moved;                     /* not 0: a step has been taken, */
+    double tightened;                 /* and none since the solves were made more accurate */
     double first, goal;               /* of the stationarity: at the start, and at which it ends */
     double idle;                      /* iterations in a row that did not lower the value */
     double phi_trial, corrected, gy_norm, r_norm;
