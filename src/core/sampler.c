@@ -1,12 +1,13 @@
 /* Ways to draw batches. Each is unbiased: the mean of a batch is on average that of all samples.
  *
- * block    contiguous blocks of one fixed shuffle of the samples, in a random order each epoch.
- * Where the batch does not divide the samples, an epoch begins at a random offset, all its blocks
- *          are full, and the one that passes the end wraps around: a short block that counts like a
- *          full one would give its samples too much weight. The default: contiguous rows are read
- * at twice the speed of scattered ones. iid      with replacement. shuffle  without replacement: a
- * new order of all samples each epoch. fixed    blocks that never change, with a short one at the
- * end, for tables by block, which weight them. Not unbiased by itself. */
+ * - block, the default: contiguous blocks of one fixed shuffle of the samples, in a random order
+ *   each epoch. Contiguous rows are read at twice the speed of scattered ones. Where the batch does
+ *   not divide the samples, an epoch begins at a random offset, all its blocks are full, and one
+ *   wraps around: a short block that counts like a full one would weight its samples too much.
+ * - iid: with replacement.
+ * - shuffle: without replacement, a new order of all samples each epoch.
+ * - fixed: blocks that never change, with a short one at the end, for tables by block, which weight
+ *   them. Not unbiased by itself. */
 #include "core/sampler.h"
 #include "base/random.h"
 
