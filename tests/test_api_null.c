@@ -509,6 +509,11 @@ static void test_null_dataset(void **state) {
     REFUSES(blv_dataset_align((blv_dataset *const[]){NULL}, NULL, 1, NULL));
     REFUSES(blv_dataset_align_to(NULL, NULL, blv_dataset_view_of(set), NULL, NULL));
     REFUSES(blv_dataset_align_to(set, NULL, NULL, NULL, NULL));
+    bool mixed;
+    REFUSES(blv_dataset_learn_fills(NULL, NULL));
+    REFUSES(blv_dataset_centre_table(NULL, 1, false, &mixed, NULL));
+    REFUSES(blv_dataset_centre_table(&set, 1, false, NULL, NULL));
+    assert_null(blv_dataset_labels_beside(NULL));
     REFUSES(blv_dataset_expect_classes(NULL, "name", NULL));
     REFUSES(blv_dataset_expect_classes(set, NULL, NULL));
     assert_null(blv_dataset_retain(NULL));

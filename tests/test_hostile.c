@@ -378,6 +378,7 @@ static void test_locale(void **state) {
     refused(put_text("comma", "1 1:1\n1 1:1,5\n"), ": line 2: index 1: expected a finite number");
     /* medians that stay */
     blv_dataset *all = read_within(put_text("halves", "1,x,a\n2,y,b\n1,x,a\n2,y,b\n")), *part;
+    assert_int_equal(blv_dataset_learn_fills(all, NULL), BLV_OK);
     assert_int_equal(blv_dataset_select(all, (const size_t[]){0, 1}, 2, &part, NULL), BLV_OK);
     assert_int_equal(blv_dataset_relearn(&part, 1, NULL), BLV_OK);
     assert_string_equal(blv_dataset_recipe(part), blv_dataset_recipe(all));

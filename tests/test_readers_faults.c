@@ -180,6 +180,36 @@ static void test_disk_fails(void **state) {
     check_failures(&disk_countdown, BLV_E_FILE);
 }
 
+/* What is done with a table before it is learned from. */
+static void test_tables_without_memory(void **state) {
+    (void)state;
+    static const char text[] = "n;m;city;label\n1,5;3;Rome;a\n;4;Bern;b\n2,5;5;NA;a\n";
+    const blv_read_options options = {.size = sizeof options, .layout = BLV_LAYOUT_SPARSE};
+    blv_dataset *set[3] = {NULL};
+    char path[512];
+    snprintf(path, sizeof path, "%s", put_text("table.csv", text));
+    for (int what = 0; what < 2; what++) {
+        for (size_t s = 0; s < 3; s += 2)
+            assert_int_equal(blv_dataset_read(&set[s], path, &options, NULL), BLV_OK);
+        blv_error error = BLV_E_MEMORY;
+        for (long n = 0; error; n++) {
+            bool mixed;
+            blv_message why = {""};
+            memory_countdown = n;
+            error = what ? blv_dataset_centre_table(set, 3, false, &mixed, &why)
+                         : blv_dataset_learn_fills(set[0], &why);
+            memory_countdown = -1;
+            assert_true(error == BLV_OK || (error == BLV_E_MEMORY && why.text[0]));
+            for (size_t s = 0; s < 3; s += 2) /* as it was */
+                assert_true(!blv_dataset_view_of(set[s])->dense == (error || !what));
+            assert_true(!strstr(blv_dataset_recipe(set[0]), "m\t4\t") == (error || what));
+            assert_true(n < 1000);
+        }
+        blv_dataset_release(set[0]);
+        blv_dataset_release(set[2]);
+    }
+}
+
 static int setup(void **state) {
     if (make_folder(state) != 0)
         return -1;
@@ -191,6 +221,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory_runs_out),
         cmocka_unit_test(test_disk_fails),
+        cmocka_unit_test(test_tables_without_memory),
     };
     return cmocka_run_group_tests(tests, setup, remove_folder);
 }

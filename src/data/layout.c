@@ -141,6 +141,26 @@ static blv_error find_mixed(const blv_dataset *d, bool *mixed, blv_message *why)
     return blv_need_memory(!failed, why);
 }
 
+/* All of them or none. */
+static blv_error all_dense(blv_dataset *const *datasets, size_t count, blv_message *why) {
+    blv_dataset **changed = calloc(count, sizeof(blv_dataset *));
+    blv_error error = blv_need_memory(changed, why);
+    for (size_t s = 0; !error && s < count; s++) {
+        if (!datasets[s])
+            continue;
+        changed[s] = blv_dataset_share(datasets[s]);
+        error = changed[s] ? make_dense(changed[s], "the table", why) : blv_explain_memory(why);
+    }
+    for (size_t s = 0; changed && s < count; s++) {
+        if (!error && changed[s])
+            blv_dataset_commit(datasets[s], changed[s], true, why);
+        else
+            blv_dataset_release(changed[s]);
+    }
+    free(changed);
+    return error;
+}
+
 blv_error blv_dataset_centre_table(blv_dataset *const *datasets, size_t count, bool stay_sparse,
                                    bool *mixed, blv_message *why) {
     enum { FEW = 16 };
@@ -161,17 +181,5 @@ blv_error blv_dataset_centre_table(blv_dataset *const *datasets, size_t count, b
     if (FEW * stored < (double)v->rows * (double)v->columns ||
         blv_ranks_agree(v->ranks, fits ? BLV_OK : BLV_E_MEMORY, NULL) != BLV_OK)
         return BLV_OK;
-    for (size_t s = 0; s < count; s++) {
-        blv_dataset *changed = datasets[s] ? blv_dataset_share(datasets[s]) : NULL;
-        if (!datasets[s])
-            continue;
-        const blv_error error =
-            changed ? make_dense(changed, "the table", why) : blv_explain_memory(why);
-        if (error != BLV_OK) {
-            blv_dataset_release(changed);
-            return error;
-        }
-        BLV_CHECK(blv_dataset_commit(datasets[s], changed, true, why));
-    }
-    return BLV_OK;
+    return all_dense(datasets, count, why);
 }

@@ -51,7 +51,7 @@ static inline int swallow(void *unused, const void *bytes, size_t count) {
 }
 
 /* What else is done with a set that was read: kinds, warnings, its rows as they are in the file,
- * and fills and levels learned again from the first half of the rows. */
+ * fills and levels learned again from the first half of the rows, and tables made dense. */
 static inline void use(const blv_dataset *set) {
     const char *const name = "fuzz";
     char kinds[60];
@@ -67,7 +67,10 @@ static inline void use(const blv_dataset *set) {
     if (index && blv_dataset_select(set, index, rows, &half, NULL) == BLV_OK &&
         blv_dataset_copy(set, &copy, NULL) == BLV_OK) {
         blv_dataset *both[] = {half, copy};
+        bool mixed;
         if (blv_dataset_relearn(both, 2, NULL) == BLV_OK &&
+            blv_dataset_learn_fills(half, NULL) == BLV_OK &&
+            blv_dataset_centre_table(both, 2, false, &mixed, NULL) == BLV_OK &&
             blv_dataset_finish(copy, name, NULL) != BLV_OK)
             abort();
     }
