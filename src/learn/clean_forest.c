@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEALS = 3, TREES = 40, ROUNDS = 30, WEIGHTS = 4 };
+enum { DEALS = 3, TREES = 40, ROUNDS = 30, WEIGHTS = 4, COLUMNS_AT_ONCE = 64 };
 static const double trusted_counts = 2.0;   /* as many as other rows */
 static const double least_share = 0.002;    /* of all classes together at a leaf */
 static const double clearly_likelier = 2.0; /* in the logarithm */
@@ -77,6 +77,13 @@ static blv_error deal_rows(forest_work *w) {
     return BLV_OK;
 }
 
+static blv_error say(blv_cleaning *c, const char *what, size_t done, size_t all) {
+    blv_task_say(&c->task, "%s %zu of %zu", what, done + 1, all);
+    return c->task.stopped
+               ? blv_explain(c->why, BLV_E_STOPPED, "stopped on request: nothing is written")
+               : BLV_OK;
+}
+
 static blv_error open_work(forest_work *w, blv_cleaning *c) {
     const blv_dataset *const sets[] = {c->sets.train, c->sets.val, c->sets.test};
     const size_t K = c->result.classes;
@@ -88,6 +95,11 @@ static blv_error open_work(forest_work *w, blv_cleaning *c) {
                        .tested = blv_rows_in(c->sets.test)};
     const size_t tasks = w->deals * w->folds, all = w->judged + w->tested;
     BLV_CHECK(blv_forest_take(&w->rows, sets, 3, c->why));
+    for (size_t j = 0; j < w->rows.columns; j++) {
+        if (j % COLUMNS_AT_ONCE == 0)
+            BLV_CHECK(say(c, "sorting column", j, w->rows.columns));
+        blv_forest_code(&w->rows, sets, 3, j);
+    }
     for (size_t i = c->result.rows; i < w->judged; i++)
         w->rows.weight[i] *= trusted_counts;
     w->part = blv_arena_alloc(&w->arena, w->deals * w->judged, sizeof *w->part);
@@ -144,10 +156,8 @@ static blv_error grow_all(blv_cleaning *c, const blv_answers *to) {
     forest_work w;
     blv_error error = open_work(&w, c);
     for (w.tree = 0; error == BLV_OK && w.tree < TREES; w.tree++) {
-        blv_task_say(&c->task, "tree %zu of %d", w.tree + 1, TREES);
-        if (c->task.stopped)
-            error = blv_explain(c->why, BLV_E_STOPPED, "stopped on request: nothing is written");
-        else
+        error = say(c, "tree", w.tree, TREES);
+        if (error == BLV_OK)
             blv_threads_run(threads, w.deals * w.folds, grow_tree, &w);
     }
     if (error == BLV_OK) {

@@ -49,9 +49,8 @@ static uint8_t bin_of(double x, const double *begin, size_t cuts) {
     return (uint8_t)from;
 }
 
-static void code_column(blv_forest_rows *f, const blv_dataset *const *sets, size_t count, size_t j,
-                        double *number) {
-    double begin[BINS];
+void blv_forest_code(blv_forest_rows *f, const blv_dataset *const *sets, size_t count, size_t j) {
+    double begin[BINS], *number = f->number;
     size_t learned = 0;
     for (size_t s = 0; s + 1 < count; s++)
         for (size_t i = 0; i < blv_rows_in(sets[s]); i++)
@@ -70,20 +69,17 @@ blv_error blv_forest_take(blv_forest_rows *f, const blv_dataset *const *sets, si
     *f = (blv_forest_rows){.columns = first->columns - 1, .classes = first->classes};
     for (size_t s = 0; s < count; s++)
         f->rows += blv_rows_in(sets[s]);
-    double *number = malloc((f->rows + 1) * sizeof *number);
+    f->number = blv_arena_alloc(&f->arena, f->rows + 1, sizeof *f->number);
     f->code = blv_arena_alloc(&f->arena, f->columns * f->rows + 1, sizeof *f->code);
     f->label = blv_arena_alloc(&f->arena, f->rows + 1, sizeof *f->label);
     f->weight = blv_arena_alloc(&f->arena, f->rows + 1, sizeof *f->weight);
-    const bool room = number && !f->arena.failed;
-    for (size_t j = 0; room && j < f->columns; j++)
-        code_column(f, sets, count, j, number);
+    const bool room = !f->arena.failed;
     for (size_t s = 0, at = 0; room && s < count; s++)
         for (size_t i = 0; i < blv_rows_in(sets[s]); i++, at++) {
             const blv_dataset_view *v = blv_dataset_view_of(sets[s]);
             f->label[at] = v->label ? v->label[i] : 0;
             f->weight[at] = v->weight ? v->weight[i] : 1.0;
         }
-    free(number);
     return room ? BLV_OK : blv_explain_memory(why);
 }
 

@@ -15,12 +15,16 @@ typedef struct blv_forest_rows {
     uint8_t *code; /* columns x rows: the bin of each number */
     int32_t *label;
     double *weight; /* how much a row counts that is learned from */
+    double *number; /* room for a column */
 } blv_forest_rows;
 
 /* The rows of dense sets, one set after another; NULL: none. Their last column, which is 1, is left
- * out. Bins are those of the numbers of all sets but the last. */
+ * out. The codes are 0 so far. */
 blv_error blv_forest_take(blv_forest_rows *rows, const blv_dataset *const *sets, size_t count,
                           blv_message *why);
+/* The codes of one column. Bins are those of the numbers of all sets but the last. */
+void blv_forest_code(blv_forest_rows *rows, const blv_dataset *const *sets, size_t count,
+                     size_t column);
 void blv_forest_release(blv_forest_rows *rows);
 
 /* Room for one tree at a time. */
