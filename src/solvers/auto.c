@@ -190,12 +190,14 @@ static void adapt_step(blv_run *run, autom *s, const blv_nested *nested, double 
 }
 
 /* Where f has risen by a quarter of what it has fallen by, x has run ahead of y: its step becomes
- * much shorter, and never as long again. */
+ * much shorter, and never as long again. Where it stands still the block has nothing left to do. */
 static blv_flow watch_f(blv_run *run, autom *s, const blv_nested *nested) {
-    const double rise = .25;
+    const double rise = .25, still = 1e-6;
     double f, *step = blv_nested_scalar(run, nested, "auto_step_x");
     BLV_TRY(blv_oracle_upper(run, NULL, blv_run_x(run), blv_run_y(run), &f, NULL, NULL));
     s->watched_at = s->passes_in_all;
+    if (fabs(f - s->f_last) < still * (s->f_first - s->f_least))
+        s->passes = s->block;
     s->f_last = f;
     if (f <= s->f_least) {
         s->f_least = f;
