@@ -3,7 +3,7 @@
  *   batches   steps of saba, for sums of many samples
  *   whole     L-BFGS on Phi by whole sums (auto_descent.c), which also ends the run
  *   penalty   where d2g/dy2 is not positive definite at y*(x): ragd-gs, from gradients alone; for
- *             networks, of whose minimizers there are many, pbgd, on batches pbsgd
+ *             networks, of whose minimizers there are many, pbsgd
  *
  * Where both of the first two can be used they take turns: each is given a block of work, and what
  * Phi has fallen by in it, for each unit of work, decides who goes on. Blocks of batches grow when
@@ -24,7 +24,8 @@ enum {
     LOOKS_IN_A_PASS = 4,
     PASSES_TO_A_VALUE = 2,
     PENALTY_STEPS = 1000,
-    PENALTY_PASSES = 8
+    PENALTY_PASSES = 8,
+    STEPS_TO_A_LOOK = 16
 };
 static const double batch_weight = 2.0, table_numbers_max = 3e7, penalty_accuracy = 1e-6,
                     penalty_dims_max = 1e6, clear_lead = 4.0;
@@ -109,9 +110,7 @@ static blv_error auto_open(blv_run *run, void *state) {
     else
         BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
     s->v = blv_nested_v(run);
-    const blv_solver *penalty = !def->many_minimizers ? &blv_solver_ragd_gs
-                                : batch_of(run) > 0   ? &blv_solver_pbsgd
-                                                      : &blv_solver_pbgd;
+    const blv_solver *penalty = def->many_minimizers ? &blv_solver_pbsgd : &blv_solver_ragd_gs;
     if (!regular || (double)def->dim_x + (double)def->dim_y <= penalty_dims_max)
         BLV_CHECK(blv_nested_open(run, penalty, def->many_minimizers, &s->penalty));
     BLV_CHECK(keep_state(run, s));
@@ -190,12 +189,14 @@ static void adapt_step(blv_run *run, autom *s, const blv_nested *nested, double 
 }
 
 /* Where f has risen by a quarter of what it has fallen by, x has run ahead of y: its step becomes
- * much shorter, and never as long again. */
+ * much shorter, and never as long again. Where it stands still the block has nothing left to do. */
 static blv_flow watch_f(blv_run *run, autom *s, const blv_nested *nested) {
-    const double rise = .25;
+    const double rise = .25, still = 1e-6;
     double f, *step = blv_nested_scalar(run, nested, "auto_step_x");
     BLV_TRY(blv_oracle_upper(run, NULL, blv_run_x(run), blv_run_y(run), &f, NULL, NULL));
     s->watched_at = s->passes_in_all;
+    if (fabs(f - s->f_last) < still * (s->f_first - s->f_least))
+        s->passes = s->block;
     s->f_last = f;
     if (f <= s->f_least) {
         s->f_least = f;
@@ -326,6 +327,12 @@ static double share_left(double norm, double *most) {
     return *most > 0.0 ? norm / *most : 0.0;
 }
 
+/* What share of the samples of g a step of penalties goes through. */
+static double pass_of_a_step(const blv_run *run) {
+    const blv_problem_def *def = blv_problem_definition(blv_run_problem(run));
+    return batch_of(run) > 0 ? (double)batch_of(run) / (double)def->lower_samples : 1.0;
+}
+
 static bool is_stochastic(const blv_solver *solver) {
     return (solver->uses & BLV_IS_STOCHASTIC) != 0;
 }
@@ -347,7 +354,7 @@ static blv_flow begin_penalty(blv_run *run, autom *s) {
     if (!is_stochastic(s->penalty.solver))
         return BLV_GO;
     s->passes_in_all = 0.0;
-    s->block = PENALTY_PASSES;
+    s->block = fmax(PENALTY_PASSES, PENALTY_STEPS * pass_of_a_step(run));
     BLV_TRY(begin_batches(run, s, &s->penalty));
     s->f_most = s->f_looks[0] = s->f_looks[1] = s->f_first;
     return BLV_GO;
@@ -356,12 +363,11 @@ static blv_flow begin_penalty(blv_run *run, autom *s) {
 /* Batches show x and y by turns, and each of them a part of x: it takes a pass to see where x goes,
  * and noise sends it back as often as on. */
 static blv_flow penalty_on_batches(blv_run *run, autom *s) {
-    const blv_problem_def *def = blv_problem_definition(blv_run_problem(run));
-    const double steps_least = 16.0, a_step = (double)batch_of(run) / (double)def->lower_samples;
+    const double a_step = pass_of_a_step(run), a_look = STEPS_TO_A_LOOK * a_step;
     s->passes_in_all += a_step;
-    if (s->passes_in_all >= s->looked_at + fmax(1.0, steps_least * a_step))
+    if (s->passes_in_all >= s->looked_at + fmax(1.0, a_look))
         adapt_step(run, s, &s->penalty, -0.5);
-    if (s->passes_in_all >= s->watched_at + fmax(PASSES_TO_A_VALUE, steps_least * a_step))
+    if (s->passes_in_all >= s->watched_at + fmax(PASSES_TO_A_VALUE, a_look))
         BLV_TRY(watch_f(run, s, &s->penalty));
     s->f_most = fmax(s->f_most, s->f_last);
     return s->passes_in_all >= s->block ? end_on_batches(run, s) : BLV_GO;
