@@ -18,7 +18,8 @@ penalties, network, noisy
           printed. The first of the seeds is that of the network's start.
 labels    LabelCleaner().fit(X, y) beside cleanlab on the sets of clean.py (--sets NAME,...): means over
           uniform and hard noise of 10, 20 and 40%, at most 300 rows, and over the seeds, with the
-          difference and its standard error over the seeds.
+          difference and its standard error over the seeds. --models: "logistic regression" or
+          "random forest" alone.
 
 One thread each. Needs torch and scikit-learn, and torchopt, betty-ml and cleanlab where these are
 compared.
@@ -424,7 +425,7 @@ def peers(title, problem, seconds):
     return rows
 
 
-def labels(sets, seeds):
+def labels(sets, seeds, chosen):
     import clean
     from sklearn.datasets import make_classification
     from threadpoolctl import threadpool_limits
@@ -447,6 +448,8 @@ def labels(sets, seeds):
 
     ways = {"LabelCleaner": lambda x, given: LabelCleaner(n_jobs=1).fit(x, given).label_quality_}
     for name, model in models.items():
+        if chosen and name not in chosen.split(","):
+            continue
         ways["cleanlab, " + name] = lambda x, given, model=model: cleanlab(model, x, given)
     groups = [clean.SETS[name] for name in ("development", "seen", "held-out")]  # not the last ones
     known = {name: load for group in groups for name, load in group.items()}
@@ -503,6 +506,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--seeds", default="0,1,2,3")
     parser.add_argument("--sets")
+    parser.add_argument("--models")
     parser.add_argument("--markdown")
     options = parser.parse_args()
     rows, seeds = [], [int(seed) for seed in options.seeds.split(",")]
@@ -513,7 +517,7 @@ def main():
         "penalties": lambda: peers("20-class penalties", softmax_problem(), options.seconds),
         "network": lambda: peers("decay of a network", network_problem(seed=seeds[0]), options.seconds),
         "noisy": lambda: peers("the same, wrong labels", network_problem(0.2, seed=seeds[0]), options.seconds),
-        "labels": lambda: labels(options.sets, seeds),
+        "labels": lambda: labels(options.sets, seeds, options.models),
     }
     for name in options.only.split(","):
         rows += parts[name]()
