@@ -421,7 +421,7 @@ static void test_memory_is_what_is_taken(void **state) {
     (void)state;
     blv_problem *problems[] = {
         make_problem("pl-shift", SETTINGS("dim", "20000")),
-        make_problem("quadratic", SETTINGS("dx", "40", "dy", "40", "terms", "20000")),
+        make_problem("quadratic", SETTINGS("dx", "100", "dy", "100", "terms", "20000")),
     };
     for (size_t p = 0; p < LENGTH(problems); p++) {
         for (size_t s = 0; blv_builtin_solvers[s]; s++) {

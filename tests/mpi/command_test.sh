@@ -122,7 +122,7 @@ if ranks 2 clean noisy.csv --probabilities given.csv -o no/such/folder.csv --no-
 fi
 [ "$(grep -c "no/such/folder.csv" refused)" -eq 1 ] || fail "messages about the folder: $(cat refused)"
 if ranks 2 clean noisy.csv --model mlp --no-store 2>refused; then fail "clean with a network"; fi
-grep -q "needs all rows in one process" refused || fail "no reason for the network"
+grep -q "need all rows in one process" refused || fail "no reason for the network"
 
 # bench: the ranks share the runs.
 suite="quadratic --quick --no-plots --iters 5 --seeds 2 --solvers soba,saba --grid none --no-store"
