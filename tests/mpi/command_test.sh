@@ -121,8 +121,10 @@ if ranks 2 clean noisy.csv --probabilities given.csv -o no/such/folder.csv --no-
     fail "no folder for the output"
 fi
 [ "$(grep -c "no/such/folder.csv" refused)" -eq 1 ] || fail "messages about the folder: $(cat refused)"
-if ranks 2 clean noisy.csv --model mlp --no-store 2>refused; then fail "clean with a network"; fi
-grep -q "needs all rows in one process" refused || fail "no reason for the network"
+for model in mlp forest; do
+    if ranks 2 clean noisy.csv --model $model --no-store 2>refused; then fail "clean --model $model"; fi
+    grep -q "need all rows in one process" refused || fail "no reason for $model: $(cat refused)"
+done
 
 # bench: the ranks share the runs.
 suite="quadratic --quick --no-plots --iters 5 --seeds 2 --solvers soba,saba --grid none --no-store"
@@ -141,6 +143,37 @@ if ranks 2 solve hyperclean-nn $digits --no-store 2>refused; then fail "a networ
 grep -q "cannot be spread over ranks" refused || fail "no reason for a network"
 if ranks 2 solve hyperclean --problem-set train=none.csv --no-store 2>refused; then fail "no file"; fi
 [ "$(grep -c "^bilevel solve: .*none.csv" refused)" -eq 1 ] || fail "the message comes more than once"
+
+# 40,000 images, 250 MB as numbers, where a process may have 230 MB: three have room for them. (Not
+# with sanitizers, whose own memory is more.)
+small() (
+    ulimit -d 230000
+    "$@"
+)
+if small "$bilevel" version >said.txt 2>&1; then
+    size='\0\0\234\100'
+    {
+        # shellcheck disable=SC2059
+        printf '\0\0\010\3'"$size"'\0\0\0\034\0\0\0\034'
+        head -c 31360000 /dev/urandom
+    } >images
+    {
+        # shellcheck disable=SC2059
+        printf '\0\0\010\1'"$size"
+        yes ab | tr -d '\n' | head -c 40000 | tr ab '\0\1'
+    } >labels
+    images="--problem-set train=images --problem-set labels=labels --problem-set scaling=unit"
+    images="$images --problem-set C=1 --problem-set val_size=0.1 --solver soba --iters 2 --threads 1"
+    # shellcheck disable=SC2086
+    if small "$bilevel" solve hyperclean $images --no-store >said.txt 2>refused; then
+        fail "one process had room for all"
+    fi
+    grep -q memory refused || fail "other than short of memory: $(cat refused)"
+    # shellcheck disable=SC2086
+    small ranks 3 solve hyperclean $images --no-store >said.txt 2>&1 ||
+        fail "three ranks have no room: $(cat said.txt)"
+    rm images labels
+fi
 
 # Killed and resumed: the end of a run that was not killed.
 long="--solver soba --threads 1"
