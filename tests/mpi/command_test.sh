@@ -144,6 +144,26 @@ grep -q "cannot be spread over ranks" refused || fail "no reason for a network"
 if ranks 2 solve hyperclean --problem-set train=none.csv --no-store 2>refused; then fail "no file"; fi
 [ "$(grep -c "^bilevel solve: .*none.csv" refused)" -eq 1 ] || fail "the message comes more than once"
 
+# Ranks that have another file, or other arguments: neither a wrong answer nor an endless wait.
+mkdir elsewhere
+head -200 digits.csv >elsewhere/digits.csv
+# apart COMMAND: run by one rank elsewhere, with RANK the number of the rank
+apart() {
+    # shellcheck disable=SC2016
+    timeout 60 "$run_ranks" 2 sh -c 'RANK=$OMPI_COMM_WORLD_RANK; [ "$RANK" = 0 ] || cd elsewhere; bilevel=$1; eval "$2"' \
+        - "$bilevel" "$1" >said.txt 2>refused
+}
+code=0
+apart '"$bilevel" solve hyperclean --problem-set train=digits.csv --iters 3 --no-store' || code=$?
+[ $code -eq 2 ] || fail "exit code $code where a rank has another file"
+grep -q "^bilevel solve: digits.csv: [0-9]* bytes on rank 0 and [0-9]* on rank 1" refused ||
+    fail "no message about another file: $(cat refused)"
+code=0
+apart '"$bilevel" solve quadratic --iters 1$RANK --no-store' || code=$?
+[ $code -eq 2 ] || fail "exit code $code where a rank has other arguments"
+grep -q "^bilevel: 1 of 2 ranks have other arguments than the first" refused ||
+    fail "no message about other arguments: $(cat refused)"
+
 # 40,000 images, 250 MB as numbers, where a process may have 230 MB: three have room for them. (Not
 # with sanitizers, whose own memory is more.)
 small() (
@@ -218,6 +238,8 @@ grep -q "several ranks have written .*'mpirun -n RANKS bilevel resume $id'" refu
         rmdir aside
     done
 )
+if "$bilevel" resume "$id" --iters $more --allow-outputs 2>refused; then fail "what ranks have begun, resumed by one process"; fi
+grep -q "their fingerprint is .* (under mpirun it is another" refused || fail "not said why: $(cat refused)"
 ranks 2 resume "$id" --iters $more --allow-outputs --json >resumed.json || fail "resume on 2 ranks"
 (export BILEVEL_STORE="$work/copy/runs.db" && ranks 3 resume "$id" --iters $more --json -o other.npz) \
     >other.json || fail "resume on 3 ranks"
@@ -250,7 +272,7 @@ done
 for signal in INT TERM; do
     rm -f stopped.*
     # shellcheck disable=SC2086
-    OMPI_MCA_odls_base_sigkill_timeout=6 "$run_ranks" 2 "$bilevel" solve hyperclean $digits \
+    OMPI_MCA_odls_base_sigkill_timeout=15 "$run_ranks" 2 "$bilevel" solve hyperclean $digits \
         --solver soba --threads 1 --iters 100000000 --no-store --trace stopped.jsonl --out stopped.npz \
         >stopped.txt 2>&1 &
     job=$!
