@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct {
@@ -17,15 +18,14 @@ static struct {
 static void *open_library(void) {
     char path[4096];
     Dl_info here;
-    void *library = NULL;
     if (dladdr(&device_library, &here) && here.dli_fname && strchr(here.dli_fname, '/')) {
         const int folder = (int)(strrchr(here.dli_fname, '/') - here.dli_fname);
         const int size =
             snprintf(path, sizeof path, "%.*s/%s", folder, here.dli_fname, BLV_CUDA_LIBRARY);
-        if (size > 0 && (size_t)size < sizeof path)
-            library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        if (size > 0 && (size_t)size < sizeof path && access(path, F_OK) == 0)
+            return dlopen(path, RTLD_NOW | RTLD_LOCAL);
     }
-    return library ? library : dlopen(BLV_CUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    return dlopen(BLV_CUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
 }
 
 static void load(void) {

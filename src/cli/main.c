@@ -180,7 +180,7 @@ int main(int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of that file */
     signal(SIGBUS, on_lost_page);
     program_invocation_name = "bilevel";
-    cli_ranks_start();
+    cli_ranks_start(argc, argv);
     cli_terminal_begin();
     cli_signals_install();
     atexit(finish_stdout);

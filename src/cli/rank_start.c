@@ -1,4 +1,5 @@
 #include "cli/rank_start.h"
+#include "base/hash.h"
 #include "cli/common.h"
 
 #include <dlfcn.h>
@@ -49,7 +50,19 @@ static void hide_streams(void) {
         cli_die("the standard streams of a rank cannot be closed");
 }
 
-void cli_ranks_start(void) {
+/* Ranks that do different things would wait for each other for ever. */
+static void expect_same_words(int argc, char **argv) {
+    uint64_t words = blv_hash_text(0, blv_version()), first;
+    for (int i = 1; i < argc; i++)
+        words = blv_hash_text(words, argv[i]);
+    first = words;
+    double others = !ranks->broadcast(ranks->context, 0, &first, sizeof first) || first != words;
+    if (!ranks->sum(ranks->context, 1, &others) || others != 0.0)
+        cli_die("%.0f of %d ranks have other arguments than the first, or another version",
+                others, ranks->count);
+}
+
+void cli_ranks_start(int argc, char **argv) {
     if (!is_on_ranks())
         return;
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_GLOBAL);
@@ -64,6 +77,7 @@ void cli_ranks_start(void) {
     on_exit(end_ranks, NULL);
     if (ranks->rank != 0)
         hide_streams();
+    expect_same_words(argc, argv);
 }
 
 const blv_ranks *cli_ranks(void) {

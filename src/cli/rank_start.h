@@ -8,8 +8,8 @@
 
 /* Once, before anything is printed. Under mpirun it starts MPI, which ends with the command however
  * that ends; the standard streams of all ranks but the first lead nowhere. The command ends where
- * that fails. */
-void cli_ranks_start(void);
+ * that fails, and where the ranks have different arguments. */
+void cli_ranks_start(int argc, char **argv);
 /* NULL: there is one process. */
 const blv_ranks *cli_ranks(void);
 /* What the first rank says, on all. All ranks wait for each other. */

@@ -124,8 +124,10 @@ blv_flow blv_ahead_settle(blv_run *run) {
     set_most(run);
     a->steps = 0;
     a->now = false;
-    if (finite)
+    if (finite) {
+        run->metrics_unchecked = run->result.metrics; /* those of the last step are there now */
         return BLV_GO;
+    }
     const uint64_t until = run->result.iterations;
     go_back(run);
     while (run->result.iterations < until && a->end == BLV_GO)

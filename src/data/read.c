@@ -4,6 +4,7 @@
 #include "base/rank_exchange.h"
 #include "data/row_text.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -120,13 +121,19 @@ static blv_error read_and_deal(blv_reading *whole, blv_dataset **dataset) {
 }
 
 /* Each rank a part of the file where that can be, else one of them the whole. The file is opened on
- * all of them first. */
+ * all of them first, and has to be the same. */
 static blv_error read_shared(const blv_reading *asked, blv_dataset **dataset) {
     const blv_ranks *ranks = asked->options.ranks;
     blv_reading part = *asked, whole = *asked;
     blv_input *input = NULL;
     blv_error error = blv_input_open(&input, asked->path, asked->why);
+    uint64_t size = input ? blv_input_size(input) : 0, first = size;
     blv_input_close(input);
+    BLV_CHECK(blv_ranks_agree(ranks, error, asked->why));
+    if (!ranks->broadcast(ranks->context, 0, &first, sizeof first) || first != size)
+        error = blv_explain(asked->why, BLV_E_FILE,
+                            "%s: %" PRIu64 " bytes on rank 0 and %" PRIu64 " on rank %d",
+                            asked->shown, first, size, ranks->rank);
     BLV_CHECK(blv_ranks_agree(ranks, error, asked->why));
     part.share = ranks;
     error = read_set(&part, dataset);

@@ -110,4 +110,27 @@ for digit in 1 9; do
     out_has "converged: certified to the tolerance"
 done
 
+# Without a GPU, or without its library: the reason. auto does without
+export CUDA_VISIBLE_DEVICES=
+printf '%s\n' 1,2,a 2,1,b 1,3,a 3,1,b 2,4,a 4,2,b >rows.csv
+for command in "solve quadratic" "check quadratic" "clean rows.csv" "tune rows.csv"; do
+    # shellcheck disable=SC2086
+    refused " here: " $command --device cuda
+    grep -q "^bilevel [a-z]*: no \(GPU\|CUDA\) here: " err || fail "$case_name: no reason"
+done
+run 0 solve quadratic --device auto --iters 2
+out_has "Iterations  2"
+
+# A library for GPUs beside the other that cannot be loaded: what is wrong with that one
+library=$(ldd "$bilevel" | sed -n 's/.*=> \([^ ]*libbilevel\.so[^ ]*\) .*/\1/p')
+beside=$PWD/${library##*/}
+[ -z "$library" ] || cp "$library" "$beside"
+if [ -n "$library" ] && LD_PRELOAD=$beside "$bilevel" version >out 2>err; then # not with sanitizers
+    : >"libbilevel-cuda.${library##*/libbilevel.}"
+    case_name="an empty library for GPUs"
+    LD_PRELOAD=$beside "$bilevel" solve quadratic --device cuda >out 2>err
+    [ $? -eq 2 ] || fail "other exit code than 2"
+    err_has "file too short"
+fi
+
 finish

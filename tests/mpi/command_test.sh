@@ -121,8 +121,10 @@ if ranks 2 clean noisy.csv --probabilities given.csv -o no/such/folder.csv --no-
     fail "no folder for the output"
 fi
 [ "$(grep -c "no/such/folder.csv" refused)" -eq 1 ] || fail "messages about the folder: $(cat refused)"
-if ranks 2 clean noisy.csv --model mlp --no-store 2>refused; then fail "clean with a network"; fi
-grep -q "need all rows in one process" refused || fail "no reason for the network"
+for model in mlp forest; do
+    if ranks 2 clean noisy.csv --model $model --no-store 2>refused; then fail "clean --model $model"; fi
+    grep -q "need all rows in one process" refused || fail "no reason for $model: $(cat refused)"
+done
 
 # bench: the ranks share the runs.
 suite="quadratic --quick --no-plots --iters 5 --seeds 2 --solvers soba,saba --grid none --no-store"
@@ -141,6 +143,57 @@ if ranks 2 solve hyperclean-nn $digits --no-store 2>refused; then fail "a networ
 grep -q "cannot be spread over ranks" refused || fail "no reason for a network"
 if ranks 2 solve hyperclean --problem-set train=none.csv --no-store 2>refused; then fail "no file"; fi
 [ "$(grep -c "^bilevel solve: .*none.csv" refused)" -eq 1 ] || fail "the message comes more than once"
+
+# Ranks that have another file, or other arguments: neither a wrong answer nor an endless wait.
+mkdir elsewhere
+head -200 digits.csv >elsewhere/digits.csv
+# apart COMMAND: run by one rank elsewhere, with RANK the number of the rank
+apart() {
+    # shellcheck disable=SC2016
+    timeout 60 "$run_ranks" 2 sh -c 'RANK=$OMPI_COMM_WORLD_RANK; [ "$RANK" = 0 ] || cd elsewhere; bilevel=$1; eval "$2"' \
+        - "$bilevel" "$1" >said.txt 2>refused
+}
+code=0
+apart '"$bilevel" solve hyperclean --problem-set train=digits.csv --iters 3 --no-store' || code=$?
+[ $code -eq 2 ] || fail "exit code $code where a rank has another file"
+grep -q "^bilevel solve: digits.csv: [0-9]* bytes on rank 0 and [0-9]* on rank 1" refused ||
+    fail "no message about another file: $(cat refused)"
+code=0
+apart '"$bilevel" solve quadratic --iters 1$RANK --no-store' || code=$?
+[ $code -eq 2 ] || fail "exit code $code where a rank has other arguments"
+grep -q "^bilevel: 1 of 2 ranks have other arguments than the first" refused ||
+    fail "no message about other arguments: $(cat refused)"
+
+# 40,000 images, 250 MB as numbers, where a process may have 230 MB: three have room for them. (Not
+# with sanitizers, whose own memory is more.)
+small() (
+    ulimit -d 230000
+    "$@"
+)
+if small "$bilevel" version >said.txt 2>&1; then
+    size='\0\0\234\100'
+    {
+        # shellcheck disable=SC2059
+        printf '\0\0\010\3'"$size"'\0\0\0\034\0\0\0\034'
+        head -c 31360000 /dev/urandom
+    } >images
+    {
+        # shellcheck disable=SC2059
+        printf '\0\0\010\1'"$size"
+        yes ab | tr -d '\n' | head -c 40000 | tr ab '\0\1'
+    } >labels
+    images="--problem-set train=images --problem-set labels=labels --problem-set scaling=unit"
+    images="$images --problem-set C=1 --problem-set val_size=0.1 --solver soba --iters 2 --threads 1"
+    # shellcheck disable=SC2086
+    if small "$bilevel" solve hyperclean $images --no-store >said.txt 2>refused; then
+        fail "one process had room for all"
+    fi
+    grep -q memory refused || fail "other than short of memory: $(cat refused)"
+    # shellcheck disable=SC2086
+    small ranks 3 solve hyperclean $images --no-store >said.txt 2>&1 ||
+        fail "three ranks have no room: $(cat said.txt)"
+    rm images labels
+fi
 
 # Killed and resumed: the end of a run that was not killed.
 long="--solver soba --threads 1"
@@ -185,6 +238,8 @@ grep -q "several ranks have written .*'mpirun -n RANKS bilevel resume $id'" refu
         rmdir aside
     done
 )
+if "$bilevel" resume "$id" --iters $more --allow-outputs 2>refused; then fail "what ranks have begun, resumed by one process"; fi
+grep -q "their fingerprint is .* (under mpirun it is another" refused || fail "not said why: $(cat refused)"
 ranks 2 resume "$id" --iters $more --allow-outputs --json >resumed.json || fail "resume on 2 ranks"
 (export BILEVEL_STORE="$work/copy/runs.db" && ranks 3 resume "$id" --iters $more --json -o other.npz) \
     >other.json || fail "resume on 3 ranks"
@@ -217,7 +272,7 @@ done
 for signal in INT TERM; do
     rm -f stopped.*
     # shellcheck disable=SC2086
-    OMPI_MCA_odls_base_sigkill_timeout=6 "$run_ranks" 2 "$bilevel" solve hyperclean $digits \
+    OMPI_MCA_odls_base_sigkill_timeout=15 "$run_ranks" 2 "$bilevel" solve hyperclean $digits \
         --solver soba --threads 1 --iters 100000000 --no-store --trace stopped.jsonl --out stopped.npz \
         >stopped.txt 2>&1 &
     job=$!

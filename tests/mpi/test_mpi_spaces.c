@@ -5,6 +5,7 @@
 #include "bilevel/mpi.h"
 #include "space_conformance.h"
 
+#include <malloc.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -104,6 +105,26 @@ static void test_sums(void **state) {
     }
 }
 
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/* However many values are summed, no rank can be short of memory for them: the others would wait. */
+static void test_no_memory(void **state) {
+    enum { MANY = 1 << 21 };
+    (void)state;
+    double *values = malloc(MANY * sizeof *values);
+    assert_non_null(values);
+    for (size_t i = 0; i < MANY; i++)
+        values[i] = (double)(i % 1000);
+    const struct mallinfo2 before = mallinfo2();
+    assert_true(ranks->sum(ranks->context, MANY, values));
+    const struct mallinfo2 after = mallinfo2();
+    for (size_t i = 0; i < MANY; i++)
+        assert_true(values[i] == (double)(i % 1000) * ranks->count);
+    const size_t more = after.uordblks + after.hblkhd - before.uordblks - before.hblkhd;
+    assert_true(more < MANY * sizeof *values / 4 || more > SIZE_MAX / 2); /* what MPI takes */
+    free(values);
+}
+#endif
+
 /* Bitwise the same on all ranks, however the sums are rounded. */
 static void test_same_bits(void **state) {
     static const size_t counts[] = {100, 5000};
@@ -165,6 +186,9 @@ int main(void) {
         cmocka_unit_test(test_failures),     cmocka_unit_test(test_agree),
         cmocka_unit_test(test_one_exchange), cmocka_unit_test(test_conformance),
         cmocka_unit_test(test_refused),
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+        cmocka_unit_test(test_no_memory),
+#endif
     };
     blv_message why;
     if (blv_mpi_start(&ranks, &why) != BLV_OK)

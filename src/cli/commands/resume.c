@@ -69,7 +69,7 @@ static void compare(const blv_run_info *run, const blv_problem *problem) {
             or_empty(run->version), blv_arithmetic_version());
     if (run->fingerprint && run->fingerprint != now)
         cli_die("the data are not those of the run: their fingerprint is %016" PRIx64
-                ", it was %016" PRIx64,
+                ", it was %016" PRIx64 " (under mpirun it is another than in one process)",
                 now, run->fingerprint);
 }
 

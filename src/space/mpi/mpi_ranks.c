@@ -17,15 +17,15 @@
 #include <stdlib.h>
 
 enum { FEW = 512, TAG = 22, MOST_BYTES = 1 << 30, PATIENCE = 5 /* seconds */, ROUNDS_MAX = 32 };
+enum { ROOM = 1 << 17 }; /* values that are summed at once; more come one such part after the other */
 
 typedef struct mpi_ranks {
     blv_ranks ranks;
     MPI_Comm comm;
     bool owns_mpi;
-    double *received;
-    size_t room;
     uint64_t exchanges;
     double seconds;
+    double received[ROOM]; /* here from the start: a sum cannot fail on one rank for want of it */
 } mpi_ranks;
 
 static bool swap_with(const mpi_ranks *m, int other, const double *out, size_t out_count,
@@ -110,20 +110,12 @@ static bool sum_once(mpi_ranks *m, size_t count, double *values) {
 
 static bool sum(void *context, size_t count, double *values) {
     mpi_ranks *m = context;
-    const size_t most = MOST_BYTES / sizeof *values, part = count < most ? count : most;
+    bool well = true;
     if (m->ranks.count == 1)
         return true;
     const double began = MPI_Wtime();
-    if (part > m->room) {
-        double *room = realloc(m->received, part * sizeof *room);
-        if (!room)
-            return false;
-        m->received = room;
-        m->room = part;
-    }
-    bool well = true;
-    for (size_t first = 0; well && first < count; first += most)
-        well = sum_once(m, count - first < most ? count - first : most, values + first);
+    for (size_t first = 0; well && first < count; first += ROOM)
+        well = sum_once(m, count - first < ROOM ? count - first : ROOM, values + first);
     m->exchanges++;
     m->seconds += MPI_Wtime() - began;
     return well;
@@ -183,7 +175,6 @@ void blv_mpi_close(blv_ranks *ranks) {
     if (!m)
         return;
     MPI_Comm_free(&m->comm);
-    free(m->received);
     free(m);
 }
 

@@ -82,7 +82,7 @@ static double rank_agree(const blv_space *s, double word) {
 /* ---- All elements ---- */
 
 /* Each rank in turn tells which elements it has, and their values. */
-static bool gather(const blv_space *s, double *local, double *host) {
+static bool gather(const blv_space *s, const void *v, double *host) {
     const blv_ranks *ranks = s->ranks;
     size_t *numbers = malloc((s->dim + 1) * sizeof *numbers);
     double failed = !numbers;
@@ -94,7 +94,8 @@ static bool gather(const blv_space *s, double *local, double *host) {
         size_t count = s->local;
         for (size_t i = 0; rank == ranks->rank && i < count; i++) {
             numbers[i] = blv_space_element(s, i);
-            values[i] = local[i];
+            values[i] = s->precision == BLV_F32 ? (double)((const float *)v)[i]
+                                                : ((const double *)v)[i];
         }
         well = ranks->broadcast(ranks->context, rank, &count, sizeof count) &&
                ranks->broadcast(ranks->context, rank, numbers, count * sizeof *numbers) &&
@@ -108,30 +109,21 @@ static bool gather(const blv_space *s, double *local, double *host) {
 }
 
 static void spread_read(const blv_space *s, const void *v, double *host) {
-    double *local = malloc((s->local + 1) * sizeof *local);
-    const blv_ranks *ranks = s->ranks;
-    double failed = !local;
-    if (local)
-        blv_host_ops_f64.read(s, v, local);
-    const bool well = ranks->sum(ranks->context, 1, &failed) && failed == 0.0;
-    if (!well || !gather(s, local, host)) {
-        lost(s);
-        for (size_t i = 0; i < s->dim; i++)
-            host[i] = (double)NAN;
-    }
-    free(local);
+    if (gather(s, v, host))
+        return;
+    lost(s);
+    for (size_t i = 0; i < s->dim; i++)
+        host[i] = (double)NAN;
 }
 
 static void spread_write(const blv_space *s, void *v, const double *host) {
-    double *local = malloc((s->local + 1) * sizeof *local);
-    if (!local) {
-        blv_space_fail(s, BLV_E_MEMORY, "no memory to write a vector");
-        return;
+    for (size_t i = 0; i < s->local; i++) {
+        const double value = host[blv_space_element(s, i)];
+        if (s->precision == BLV_F32)
+            ((float *)v)[i] = (float)value;
+        else
+            ((double *)v)[i] = value;
     }
-    for (size_t i = 0; i < s->local; i++)
-        local[i] = host[blv_space_element(s, i)];
-    blv_host_ops_f64.write(s, v, local);
-    free(local);
 }
 
 /* ---- Creation ---- */
