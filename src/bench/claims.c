@@ -50,8 +50,7 @@ static double score_entry(const claim_context *c, size_t entry) {
     if (cell->runs == 0)
         return NAN;
     if (!is_about_level(c)) {
-        const double end =
-            bench_find_end(c->results, c->variant, entry, c->claim->metric).median;
+        const double end = bench_find_end(c->results, c->variant, entry, c->claim->metric).median;
         return c->more ? -end : end;
     }
     const bench_reach reach =
@@ -77,7 +76,8 @@ static claim_side score_sweep(const claim_context *c, const char *solver) {
             swept++;
         } else if (isnan(usual)) {
             usual = end;
-            side.noise = fabs((cell->value.high - cell->value.low) / end) / sqrt((double)cell->runs);
+            side.noise =
+                fabs((cell->value.high - cell->value.low) / end) / sqrt((double)cell->runs);
         }
     }
     bool by_spread = c->claim->by == BENCH_BY_SPREAD;
@@ -135,8 +135,7 @@ static void resolve_name(const claim_context *c, const char *name, claim_sides *
         if (is_about_sweep(c))
             add_side(sides, entry->solver, score_sweep(c, entry->solver));
         else
-            add_side(sides, is_solver ? name : entry->id,
-                     (claim_side){.score = score_entry(c, e)});
+            add_side(sides, is_solver ? name : entry->id, (claim_side){.score = score_entry(c, e)});
     }
     if (sides->count == before && name[0] != '*')
         add_side(sides, name, (claim_side){.score = NAN});

@@ -177,7 +177,8 @@ static const bench_cell *best_cell(const bench_results *results, const bench_vie
     for (size_t i = 0; i < view->count; i++) {
         const bench_cell *cell = &view->cells[i];
         const double end = cell->value.median;
-        if (cell->runs == 0 || isnan(end) || (paper && !bench_is_shown(results, paper, cell->entry)))
+        if (cell->runs == 0 || isnan(end) ||
+            (paper && !bench_is_shown(results, paper, cell->entry)))
             continue;
         if (!best || (more ? end > best->value.median : end < best->value.median))
             best = cell;
@@ -214,8 +215,8 @@ static void check_doubling(const bench_results *results, FILE *line) {
         changed += is_it && verdict->is_reversed;
     }
     if (all > 0 && !results->bench->suite.has_command)
-        fprintf(line, "From half of the limit to all of it %zu of %zu verdicts change%s%s.", changed,
-                all, changed == 1 ? "s" : "", changed > 0 ? ", and cannot be told" : "");
+        fprintf(line, "From half of the limit to all of it %zu of %zu verdicts change%s%s.",
+                changed, all, changed == 1 ? "s" : "", changed > 0 ? ", and cannot be told" : "");
 }
 
 /* Rows that tuning has not made better. */
@@ -233,8 +234,8 @@ static void check_tuned(const bench_results *results, FILE *line) {
 }
 
 blv_error bench_print_checks(const bench_results *results, report_form form, FILE *out) {
-    static void (*const checks[])(const bench_results *results, FILE *line) = {
-        check_budget, check_doubling, check_tuned};
+    static void (*const checks[])(const bench_results *results,
+                                  FILE *line) = {check_budget, check_doubling, check_tuned};
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
         blv_text_stream text;
         FILE *line = blv_text_open(&text);

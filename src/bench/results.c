@@ -73,7 +73,8 @@ static double answer(const question *q, const bench_results *results, const benc
     if (!q->at_level && q->name)
         return bench_number(count > 0 ? &record->points[count - 1] : NULL, q->name);
     if (!q->at_level) {
-        double value = count > 0 ? metric_at(metric, view, &record->points[count - 1]) : (double)NAN;
+        double value =
+            count > 0 ? metric_at(metric, view, &record->points[count - 1]) : (double)NAN;
         return !record->failed && !isnan(value) ? value : more ? -INFINITY : INFINITY;
     }
     const double rounding = 1e-9 * fabs(q->level); /* of stored points */
@@ -143,9 +144,8 @@ bench_band bench_find_end(const bench_results *results, size_t variant, size_t e
 
 bench_reach bench_reach_level(const bench_results *results, size_t variant, size_t entry,
                               const char *metric, double level) {
-    return (bench_reach){
-        ask(results, variant, entry, (question){"seconds", metric, true, level}),
-        ask(results, variant, entry, (question){"calls", metric, true, level})};
+    return (bench_reach){ask(results, variant, entry, (question){"seconds", metric, true, level}),
+                         ask(results, variant, entry, (question){"calls", metric, true, level})};
 }
 
 /* ---- One entry ---- */
@@ -194,7 +194,8 @@ static void fill_cell(const bench_results *results, size_t v, size_t e, bench_ce
 
 /* ---- Tuned or not ---- */
 
-/* The untuned entry of the same solver; the entry itself where there is none, or it is not tuned. */
+/* The untuned entry of the same solver; the entry itself where there is none, or it is not tuned.
+ */
 static size_t find_untuned(const bench_suite *suite, size_t entry) {
     const bench_entry *own = &suite->entries[entry];
     for (size_t e = 0; e < suite->entry_count && bench_is_tuned(own) && own->detuned == 0.0; e++)
@@ -204,8 +205,8 @@ static size_t find_untuned(const bench_suite *suite, size_t entry) {
     return entry;
 }
 
-/* Settings are chosen with one seed, on the clock. Where the untuned runs end better over all seeds,
- * the tuned entry shows these: what tuning is about decides, never test rows. */
+/* Settings are chosen with one seed, on the clock. Where the untuned runs end better over all
+ * seeds, the tuned entry shows these: what tuning is about decides, never test rows. */
 static void find_sources(bench_results *results) {
     const bench_suite *suite = &results->bench->suite;
     const bench_filter filter = results->filter;
@@ -285,8 +286,7 @@ blv_error bench_results_fill(bench_results *results, const bench *b, bench_filte
     results->cells = blv_arena_alloc(arena, results->cell_count, sizeof *results->cells);
     results->numbers =
         blv_arena_alloc(arena, b->job_count + suite->entry_count, sizeof *results->numbers);
-    results->sources =
-        blv_arena_alloc(arena, results->cell_count + 1, sizeof *results->sources);
+    results->sources = blv_arena_alloc(arena, results->cell_count + 1, sizeof *results->sources);
     if (arena->failed)
         return BLV_E_MEMORY;
     results->processor_share = processor_share(results);

@@ -41,11 +41,11 @@ typedef struct bench_cell {
 } bench_cell;
 
 typedef struct bench_view {
-    const char *name;                  /* of the variant */
-    double least_phi;                  /* certified; NaN: none */
-    double first_gap;                  /* of Phi above it at the start; NaN: Phi is not the metric */
-    char least_from[160];              /* which run has it */
-    double level;                      /* of the metric */
+    const char *name;     /* of the variant */
+    double least_phi;     /* certified; NaN: none */
+    double first_gap;     /* of Phi above it at the start; NaN: Phi is not the metric */
+    char least_from[160]; /* which run has it */
+    double level;         /* of the metric */
     double best_seconds[BENCH_SHARES]; /* infinite: no entry got there */
     size_t count;
     bench_cell *cells; /* one for each entry, in their order */

@@ -100,7 +100,8 @@ static size_t place_of(const bench_view *view, size_t cell, bool more) {
     return place;
 }
 
-/* Where a paper is asked for, what its claims are about, and `auto`, which no figure of a paper has.
+/* Where a paper is asked for, what its claims are about, and `auto`, which no figure of a paper
+ * has.
  */
 static bool is_shown(const bench_results *results, const bench_cell *cell) {
     const char *paper = results->bench->request->paper;

@@ -121,7 +121,7 @@ static void put_script(FILE *out, const report_figure *figure, report_drawing ki
     put_plot(out, figure, kind);
 }
 
-/* Few tics: at most five steps of 1, 2 or 5 times a power of ten, or of whole decades. What passes
+/* Few tics: at most four steps of 1, 2 or 5 times a power of ten, or of whole decades. What passes
  * in the first tenth, the fall from the start, is cut off where the axis is not logarithmic. */
 static void put_tics(FILE *out, const report_figure *figure) {
     double most_x = 0.0, least = INFINITY, most = -INFINITY;
@@ -135,11 +135,11 @@ static void put_tics(FILE *out, const report_figure *figure) {
             least = fmin(least, curve->low[k]);
             most = fmax(most, curve->high[k]);
         }
-    double step = most_x > 0.0 ? pow(10.0, floor(log10(most_x / 5.0))) : 1.0;
-    step *= most_x / step > 25.0   ? 10.0
-            : most_x / step > 10.0 ? 5.0
-            : most_x / step > 5.0  ? 2.0
-                                   : 1.0;
+    double step = most_x > 0.0 ? pow(10.0, floor(log10(most_x / 4.0))) : 1.0;
+    step *= most_x / step > 20.0  ? 10.0
+            : most_x / step > 8.0 ? 5.0
+            : most_x / step > 4.0 ? 2.0
+                                  : 1.0;
     fprintf(out, "set xtics %g\nunset mxtics\nunset mytics\nset ytics autofreq\nset yrange [*:*]\n",
             step);
     if (figure->log_y && most > 10.0 * least)
