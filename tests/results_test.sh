@@ -66,9 +66,48 @@ pages "$tree/quick/docs" "$root/tests/results/expected"
 plant whole "$root/bench/suites" "$root/bench/results"
 sh "$tree/whole/scripts/results"
 pages "$tree/whole/docs" "$root/docs"
-for name in $(sed -n 's/^!\[.*](..\/\(figures.*\))$/\1/p' "$root"/docs/results/*.md); do
-    [ -s "$root/docs/$name" ] || fail "docs/$name is not there"
+sed -n 's/^!\[.*](..\/\(figures.*\))$/\1/p' "$root"/docs/results/*.md | sort -u >"$tree/named"
+(cd "$root/docs" && ls figures/results/*.svg) | sort >"$tree/there"
+diff "$tree/named" "$tree/there" || fail "figures that no page has, or that are not there"
+while read -r name; do
+    grep -q '</svg>' "$root/docs/$name" || fail "docs/$name is not whole"
     [ "$(wc -c <"$root/docs/$name")" -lt 80000 ] || fail "docs/$name is large"
-done
+done <"$tree/named"
+
+# ---- Links of the summary lead to a section
+sed -n 's/.*](results\/\([a-z-]*\.md\)#\([a-z0-9-]*\)).*/\1 \2/p' "$root/docs/results.md" | sort -u >"$tree/links"
+[ "$(wc -l <"$tree/links")" -ge 20 ] || fail "few links to sections"
+while read -r page section; do
+    grep -qF "<a id=\"$section\"></a>" "$root/docs/results/$page" || fail "docs/results/$page has no section $section"
+done <"$tree/links"
+
+papers="tuning-free.md faster.md accelerated.md momentum.md minimax.md public-benchmark.md beyond.md"
+
+# ---- Tables have the best row first: no tuned row comes behind the untuned one of its solver
+# worse PAGES: those that do
+worse() {
+    awk -F' [|] ' '
+        !/^[|]/ { split("", untuned) }
+        /^[|] [a-z0-9-]*\/untuned / { sub(/^[|] /, "", $1); sub(/\/.*/, "", $1); untuned[$1] = $2 }
+        /^[|] [a-z0-9-]*\/tuned / {
+            sub(/^[|] /, "", $1); sub(/\/.*/, "", $1)
+            if ($1 in untuned && untuned[$1] != $2) print FILENAME ": " $1 "/tuned " $2 ", untuned " untuned[$1]
+        }' "$@"
+}
+printf '| solver | end |\n| --- | ---: |\n| a/tuned | 1 |\n| a/untuned | 2 |\n| b/untuned | 3 | x |\n| b/tuned | 4 | x |\n' >"$tree/bad.md"
+[ "$(worse "$tree/bad.md")" = "$tree/bad.md: b/tuned 4, untuned 3" ] || fail "a tuned row that is worse was not noticed"
+(cd "$root/docs/results" && worse $papers) >"$tree/worse"
+[ ! -s "$tree/worse" ] || fail "tuned rows are worse than untuned ones: $(cat "$tree/worse")"
+
+# ---- A claim that does not hold in all cases says what was tried
+for page in $papers; do
+    awk -v page="$page" '
+        function done() { if (claim && open && !tried) print page ": " claim }
+        /^\*\*/ { done(); claim = $0; open = tried = 0 }
+        /^- .*\*\*(does not hold|cannot be told|holds only)/ { open = 1 }
+        /^- Tried: / { tried = 1 }
+        END { done() }' "$root/docs/results/$page"
+done >"$tree/silent"
+[ ! -s "$tree/silent" ] || fail "no word of what was tried: $(cat "$tree/silent")"
 [ "$failures" -eq 0 ] && echo "all as expected"
 exit "$((failures > 0))"

@@ -16,6 +16,7 @@ typedef struct claim_side {
     char name[160];
     double score; /* the less the better; infinite: it did not get there; NaN: it did not run */
     double noise; /* of a change over a sweep: what the seeds alone explain */
+    double least; /* of a spread over a sweep: the least end */
 } claim_side;
 
 /* Space for all that a claim can name. */
@@ -48,16 +49,20 @@ static double score_entry(const claim_context *c, size_t entry) {
     const bench_cell *cell = &c->view->cells[entry];
     if (cell->runs == 0)
         return NAN;
-    if (!is_about_level(c))
-        return c->more ? -cell->value.median : cell->value.median;
-    const bench_reach reach = bench_reach_level(c->results, c->variant, entry, c->level);
+    if (!is_about_level(c)) {
+        const double end = bench_find_end(c->results, c->variant, entry, c->claim->metric).median;
+        return c->more ? -end : end;
+    }
+    const bench_reach reach =
+        bench_reach_level(c->results, c->variant, entry, c->claim->metric, c->level);
     return c->claim->by == BENCH_BY_SECONDS ? reach.seconds.median : reach.calls.median;
 }
 
 /* Over the sweep of a solver: the difference between the worst and the best end; or by how much the
  * mean of the ends differs from the end of its entry that is not swept, relative to that. */
-static double score_sweep(const claim_context *c, const char *solver, double *noise) {
+static claim_side score_sweep(const claim_context *c, const char *solver) {
     double least = INFINITY, most = -INFINITY, sum = 0.0, usual = NAN;
+    claim_side side = {.score = NAN};
     size_t swept = 0;
     for (size_t e = 0; e < c->view->count; e++) {
         const bench_cell *cell = &c->view->cells[e];
@@ -71,29 +76,30 @@ static double score_sweep(const claim_context *c, const char *solver, double *no
             swept++;
         } else if (isnan(usual)) {
             usual = end;
-            *noise = fabs((cell->value.high - cell->value.low) / end) / sqrt((double)cell->runs);
+            side.noise =
+                fabs((cell->value.high - cell->value.low) / end) / sqrt((double)cell->runs);
         }
     }
     bool by_spread = c->claim->by == BENCH_BY_SPREAD;
     if (swept == 0 || (!by_spread && isnan(usual)))
-        return NAN;
+        return side;
     double change = by_spread ? most - least : fabs(sum / (double)swept - usual) / fabs(usual);
-    return isfinite(change) ? change : INFINITY;
+    side.score = isfinite(change) ? change : INFINITY;
+    side.least = least;
+    return side;
 }
 
 /* ---- Names ---- */
 
-static void add_side(claim_sides *sides, const char *name, double score, double noise) {
+static void add_side(claim_sides *sides, const char *name, claim_side side) {
     for (size_t i = 0; i < sides->count; i++) {
         if (strcmp(sides->items[i].name, name) != 0)
             continue;
-        sides->items[i].score = fmin(sides->items[i].score, score); /* fmin ignores NaN */
+        sides->items[i].score = fmin(sides->items[i].score, side.score); /* fmin ignores NaN */
         return;
     }
-    claim_side *side = &sides->items[sides->count++];
-    snprintf(side->name, sizeof side->name, "%s", name);
-    side->score = score;
-    side->noise = noise;
+    snprintf(side.name, sizeof side.name, "%s", name);
+    sides->items[sides->count++] = side;
 }
 
 static bool has_published(const bench_suite *suite, const char *solver) {
@@ -126,16 +132,13 @@ static void resolve_name(const claim_context *c, const char *name, claim_sides *
         const bench_entry *entry = c->view->cells[e].entry;
         if (!is_meant(c->results, name, entry))
             continue;
-        double noise = 0.0;
-        if (is_about_sweep(c)) {
-            const double score = score_sweep(c, entry->solver, &noise);
-            add_side(sides, entry->solver, score, noise);
-        } else {
-            add_side(sides, is_solver ? name : entry->id, score_entry(c, e), noise);
-        }
+        if (is_about_sweep(c))
+            add_side(sides, entry->solver, score_sweep(c, entry->solver));
+        else
+            add_side(sides, is_solver ? name : entry->id, (claim_side){.score = score_entry(c, e)});
     }
     if (sides->count == before && name[0] != '*')
-        add_side(sides, name, NAN, 0.0);
+        add_side(sides, name, (claim_side){.score = NAN});
 }
 
 static blv_error resolve(const claim_context *c, blv_arena *arena, const bench_names *names,
@@ -175,26 +178,27 @@ bool bench_claim_is_of(const bench_claim *claim, const char *paper) {
 
 bool bench_is_shown(const bench_results *results, const char *paper, const bench_entry *entry) {
     const bench_suite *suite = &results->bench->suite;
-    bool is_named = suite->claim_count == 0 || strcmp(entry->solver, "auto") == 0;
+    bool is_named = suite->claim_count == 0;
     for (size_t i = 0; i < suite->claim_count && !is_named; i++)
         is_named = bench_claim_is_of(&suite->claims[i], paper) &&
                    bench_claim_names(results, &suite->claims[i], entry);
     return is_named;
 }
 
-/* What half of those that the claim names reach in the end; those that failed are left out. */
-static double find_level(const claim_context *c) {
-    double *ends = c->results->numbers;
+/* What half of those that the claim names reach in the end; those that failed are left out. ends:
+ * space for one of each entry. */
+static double find_level(const claim_context *c, double *ends) {
     size_t count = 0;
     if (!isnan(c->claim->level))
         return c->claim->level;
-    if (!isnan(c->results->bench->suite.level))
+    if (!isnan(c->results->bench->suite.level) && !c->claim->metric)
         return c->results->bench->suite.level;
     for (size_t e = 0; e < c->view->count; e++) {
         const bench_cell *cell = &c->view->cells[e];
-        bool named = bench_claim_names(c->results, c->claim, cell->entry);
-        if (named && cell->runs > 0 && isfinite(cell->value.median))
-            ends[count++] = cell->value.median;
+        if (cell->runs == 0 || !bench_claim_names(c->results, c->claim, cell->entry))
+            continue;
+        ends[count] = bench_find_end(c->results, c->variant, e, c->claim->metric).median;
+        count += isfinite(ends[count]);
     }
     report_sort(ends, count);
     return count > 0 ? report_quantile(ends, count, 0.5) : (double)NAN;
@@ -236,7 +240,9 @@ static const claim_side *last_of(const claim_sides *who) {
 enum { SENTENCE = 240 };
 
 static void put_sentence(const claim_context *c, const claim_side *side, char text[SENTENCE]) {
-    char what[80];
+    char what[120], left[24] = "";
+    if (!isnan(c->view->first_gap))
+        snprintf(left, sizeof left, "%.3g %%", 100.0 * side->least / c->view->first_gap);
     if (isinf(side->score) && is_about_level(c))
         snprintf(what, sizeof what, "did not reach %.4g", c->level);
     else if (isinf(side->score))
@@ -249,11 +255,12 @@ static void put_sentence(const claim_context *c, const claim_side *side, char te
     else if (c->claim->by == BENCH_BY_END)
         snprintf(what, sizeof what, "ended at %.5g", c->more ? -side->score : side->score);
     else if (c->claim->by == BENCH_BY_SPREAD)
-        snprintf(what, sizeof what, "changed by %.4g over the sweep", side->score);
+        snprintf(what, sizeof what, "changed by %.4g over the sweep%s%s%s", side->score,
+                 *left ? ", whose best end leaves " : "", left, *left ? " of the first gap" : "");
     else
         snprintf(what, sizeof what, "changed by %.2f %% to the mean of the sweep",
                  100.0 * side->score);
-    snprintf(text, SENTENCE, "%.150s %s", side->name, what);
+    snprintf(text, SENTENCE, "%.110s %s", side->name, what);
 }
 
 /* ---- Verdicts ---- */
@@ -264,30 +271,41 @@ static bool comes_first(const claim_context *c, double a, double b) {
     return !isinf(a) && a <= allowed;
 }
 
-static void not_judged(bench_verdict *verdict, const char *reason) {
+static void not_judged(bench_verdict *verdict, const char *how_much, const char *reason) {
     verdict->is_judged = false;
+    snprintf(verdict->how_much, sizeof verdict->how_much, "%s", how_much);
     snprintf(verdict->text, sizeof verdict->text, "%s", reason);
 }
 
+const char bench_points[] = "points";
+
+static void set_how_much(bench_verdict *verdict, double times, const char *unit) {
+    verdict->times = times;
+    verdict->unit = unit;
+    snprintf(verdict->how_much, sizeof verdict->how_much,
+             unit == bench_points ? "%+.2f %s" : "%.3g %s", times, unit);
+}
+
 /* By how much `last`, at a, comes before or after the others, at b. */
-static void put_how_much(const claim_context *c, double a, double b, char text[80]) {
-    static const char *const words[][2] = {[BENCH_BY_SECONDS] = {"faster", "slower"},
-                                           [BENCH_BY_CALLS] = {"fewer calls", "more calls"},
-                                           [BENCH_BY_END] = {"lower", "higher"},
-                                           [BENCH_BY_SPREAD] = {"less change", "more change"},
-                                           [BENCH_BY_CHANGE] = {"less change", "more change"}};
+static void put_how_much(const claim_context *c, double a, double b, bench_verdict *verdict) {
+    static const char *const words[][2] = {
+        [BENCH_BY_SECONDS] = {"times faster", "times slower"},
+        [BENCH_BY_CALLS] = {"times fewer calls", "times more calls"},
+        [BENCH_BY_END] = {"times lower", "times higher"},
+        [BENCH_BY_SPREAD] = {"times less change", "times more change"},
+        [BENCH_BY_CHANGE] = {"times less change", "times more change"}};
     const bool ahead = a <= b;
     if (isinf(a) || isinf(b))
-        snprintf(text, 80, "%s%s", isinf(a) ? "" : "others ",
+        snprintf(verdict->how_much, sizeof verdict->how_much, "%s%s", isinf(a) ? "" : "others ",
                  isinf(a) && isinf(b) ? "neither"
                  : is_about_level(c)  ? "never"
                                       : "failed");
     else if (c->more && c->claim->by == BENCH_BY_END)
-        snprintf(text, 80, "%+.2f points", 100.0 * (b - a));
+        set_how_much(verdict, 100.0 * (b - a), bench_points);
     else if (a > 0.0 && b > 0.0)
-        snprintf(text, 80, "%.3g times %s", ahead ? b / a : a / b, words[c->claim->by][!ahead]);
+        set_how_much(verdict, ahead ? b / a : a / b, words[c->claim->by][!ahead]);
     else
-        snprintf(text, 80, "%.3g against %.3g", a, b);
+        snprintf(verdict->how_much, sizeof verdict->how_much, "%.3g against %.3g", a, b);
 }
 
 /* other: what `last` is compared with, in words. */
@@ -297,7 +315,7 @@ static void decide(const claim_context *c, const claim_side *last, double score,
     bool disturbed = c->claim->by == BENCH_BY_SECONDS && c->results->processor_share < BENCH_QUIET;
     put_sentence(c, last, mine);
     verdict->held = comes_first(c, last->score, score);
-    put_how_much(c, last->score, score, verdict->how_much);
+    put_how_much(c, last->score, score, verdict);
     snprintf(verdict->text, sizeof verdict->text, "%s; %s (%s)%s", mine, other, verdict->how_much,
              disturbed ? "; other programs disturbed the clock" : "");
 }
@@ -312,7 +330,7 @@ static void judge(const claim_context *c, const claim_sides *who, const claim_si
         bool mine = last && isnan(last->score);
         snprintf(text, sizeof text, "%.150s did not run",
                  mine ? last->name : "what it is compared with");
-        not_judged(verdict, text);
+        not_judged(verdict, "not run", text);
     } else if (bounds) { /* at most, but of the end as the metric goes */
         double bound = bench_number(bounds, c->view->name);
         snprintf(other, sizeof other, "the bound is %.6g", bound);
@@ -320,19 +338,19 @@ static void judge(const claim_context *c, const claim_sides *who, const claim_si
     } else if (is_about_level(c) && (last->score == 0.0 || next->score == 0.0)) {
         snprintf(text, sizeof text, "half of those compared did not leave the start, %.4g",
                  c->level);
-        not_judged(verdict, text);
+        not_judged(verdict, "at the start", text);
     } else if (c->claim->by == BENCH_BY_CHANGE && last->score < 2.0 * last->noise &&
                next->score < 2.0 * next->noise) {
         snprintf(text, sizeof text,
                  "%.80s changed by %.2f %% and %.80s by %.2f %%, no more than seeds", last->name,
                  100.0 * last->score, next->name, 100.0 * next->score);
-        not_judged(verdict, text);
+        not_judged(verdict, "no more than seeds", text);
     } else if (c->factor == 1.0 && isfinite(last->score) && isfinite(next->score) &&
                fabs(last->score - next->score) <= alike * fabs(next->score)) {
         put_sentence(c, last, other);
         snprintf(text, sizeof text, "%.100s, and %.100s is within 0.1 %% of that", other,
                  next->name);
-        not_judged(verdict, text);
+        not_judged(verdict, "alike", text);
     } else {
         put_sentence(c, next, text);
         snprintf(other, sizeof other, "of the others %s", text);
@@ -346,13 +364,18 @@ static blv_error judge_claim(bench_results *results, size_t claim, size_t varian
                        .claim = &suite->claims[claim],
                        .view = &results->views[variant],
                        .variant = variant,
-                       .more = bench_more_is_better(suite->metric)};
+                       .more = bench_more_is_better(suite->claims[claim].metric
+                                                        ? suite->claims[claim].metric
+                                                        : suite->metric)};
     const blv_values *bounds = c.claim->is_bounded ? &c.claim->bounds : NULL;
     if (bounds && !blv_values_find(bounds, c.view->name))
         return BLV_OK;
     c.factor = isnan(c.claim->factor) ? 1.0 : c.claim->factor;
     const bench_results *levels = results->filter.levels;
-    c.level = levels ? levels->verdicts[results->verdict_count].level : find_level(&c);
+    double *ends = blv_arena_alloc(&results->arena, c.view->count, sizeof *ends);
+    if (!ends)
+        return BLV_E_MEMORY;
+    c.level = levels ? levels->verdicts[results->verdict_count].level : find_level(&c, ends);
     claim_sides who, of;
     BLV_CHECK(resolve(&c, &results->arena, &c.claim->who, &who));
     BLV_CHECK(resolve(&c, &results->arena, &c.claim->of, &of));

@@ -25,10 +25,11 @@ static bool is_claimed(const bench_results *results, const char *paper, const be
         if (bench_claim_is_of(&suite->claims[i], paper) &&
             bench_is_named(results, &suite->claims[i].who, cell->entry))
             return true;
-    return strcmp(cell->entry->solver, "auto") == 0;
+    return false;
 }
 
-/* A solver that claims name without its settings is drawn with the best ones, and as published. */
+/* A solver that claims name without its settings is drawn with the best ones, the first of several
+ * that end alike, and as published. */
 static bool is_candidate(const bench_results *results, const char *paper, const bench_view *view,
                          size_t e) {
     const bench_cell *cell = &view->cells[e];
@@ -39,7 +40,8 @@ static bool is_candidate(const bench_results *results, const char *paper, const 
     for (size_t i = 0; i < view->count; i++) {
         const bench_cell *other = &view->cells[i];
         if (other->runs > 0 && strcmp(other->entry->solver, cell->entry->solver) == 0 &&
-            bench_is_shown(results, paper, other->entry) && is_before(results, other, cell))
+            bench_is_shown(results, paper, other->entry) &&
+            (is_before(results, other, cell) || (i < e && !is_before(results, cell, other))))
             return false;
     }
     return true;
@@ -106,8 +108,11 @@ static blv_error groups_of(blv_arena *arena, const bench_results *results, const
     return BLV_OK;
 }
 
-/* An accuracy, or another measure, beside the metric; NULL: none. */
-static const char *second_measure(const bench_suite *suite) {
+/* What else a claim of the paper is judged by, or an accuracy, beside the metric; NULL: none. */
+static const char *second_measure(const bench_suite *suite, const char *paper) {
+    for (size_t i = 0; i < suite->claim_count; i++)
+        if (bench_claim_is_of(&suite->claims[i], paper) && suite->claims[i].metric)
+            return suite->claims[i].metric;
     for (size_t i = 0; i < suite->show.count; i++)
         if (strstr(suite->show.items[i], "accuracy") && strcmp(suite->show.items[i], suite->metric))
             return suite->show.items[i];
@@ -129,7 +134,7 @@ static blv_error make_panel(report_figure *panel, const blv_run_groups *groups, 
 static blv_error draw_curves(const bench_results *results, const char *paper, size_t v,
                              report_bytes *svg, blv_message *why) {
     const bench_suite *suite = &results->bench->suite;
-    const char *const second = second_measure(suite);
+    const char *const second = second_measure(suite, paper);
     const char *const columns[] = {"iteration", "seconds", "calls", suite->metric, second};
     const struct {
         const char *what;

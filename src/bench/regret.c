@@ -33,10 +33,11 @@ static double seconds_until(const bench_record *record, double least_phi, double
 
 static double median_seconds(const bench_results *results, size_t v, size_t e, double share) {
     const bench *b = results->bench;
+    const size_t source = results->sources[v * b->suite.entry_count + e];
     size_t count = 0;
     for (size_t i = 0; i < b->job_count; i++) {
         const bench_job *job = &b->jobs[i];
-        if (job->kind == BENCH_RUN && job->variant == v && job->entry == e && job->record &&
+        if (job->kind == BENCH_RUN && job->variant == v && job->entry == source && job->record &&
             !job->record->rejected)
             results->numbers[count++] =
                 seconds_until(job->record, results->views[v].least_phi, share);

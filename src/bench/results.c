@@ -11,6 +11,7 @@
 /* ---- The least Phi ---- */
 
 static void find_least_phi(const bench *b, size_t v, bench_view *view) {
+    view->name = b->suite.variants[v].name;
     view->least_phi = NAN;
     for (size_t i = 0; i < b->facts.least_count; i++) { /* stored points */
         const bench_least *least = &b->facts.least[i];
@@ -35,15 +36,16 @@ static void find_least_phi(const bench *b, size_t v, bench_view *view) {
 
 /* ---- Numbers of one run ---- */
 
-static double metric_at(const bench_suite *suite, const bench_view *view, const blv_values *point) {
-    double value = bench_number(point, suite->metric);
-    return strcmp(suite->metric, "phi") == 0 ? value - view->least_phi : value;
+static double metric_at(const char *metric, const bench_view *view, const blv_values *point) {
+    double value = bench_number(point, metric);
+    return strcmp(metric, "phi") == 0 ? value - view->least_phi : value;
 }
 
 /* What is asked of a run: its metric or another number at the end, or at the first point that
  * reaches a level. */
 typedef struct question {
-    const char *name; /* NULL: the metric */
+    const char *name;   /* NULL: the metric */
+    const char *metric; /* NULL: the suite's */
     bool at_level;
     double level;
 } question;
@@ -65,18 +67,19 @@ static size_t counted_points(const bench_results *results, const bench_record *r
  * infinite numbers there. */
 static double answer(const question *q, const bench_results *results, const bench_view *view,
                      const bench_record *record) {
-    const bench_suite *suite = &results->bench->suite;
-    const bool more = bench_more_is_better(suite->metric);
+    const char *metric = q->metric ? q->metric : results->bench->suite.metric;
+    const bool more = bench_more_is_better(metric);
     const size_t count = counted_points(results, record);
     if (!q->at_level && q->name)
         return bench_number(count > 0 ? &record->points[count - 1] : NULL, q->name);
     if (!q->at_level) {
-        double value = count > 0 ? metric_at(suite, view, &record->points[count - 1]) : (double)NAN;
+        double value =
+            count > 0 ? metric_at(metric, view, &record->points[count - 1]) : (double)NAN;
         return !record->failed && !isnan(value) ? value : more ? -INFINITY : INFINITY;
     }
     const double rounding = 1e-9 * fabs(q->level); /* of stored points */
     for (size_t i = 0; i < count; i++) {
-        double value = metric_at(suite, view, &record->points[i]);
+        double value = metric_at(metric, view, &record->points[i]);
         if (more ? value >= q->level - rounding : value <= q->level + rounding)
             return bench_number(&record->points[i], q->name);
     }
@@ -115,6 +118,7 @@ static const bench_record *run_of(const bench_results *results, size_t i, size_t
                                   size_t entry) {
     const uint64_t group = results->filter.group;
     const bool counts = group == 0 || results->bench->jobs[i].seed % BENCH_GROUPS == group - 1;
+    entry = results->sources[variant * results->bench->suite.entry_count + entry];
     return counts ? record_of(results->bench, i, variant, entry, BENCH_RUN) : NULL;
 }
 
@@ -133,10 +137,15 @@ static bench_band ask(const bench_results *results, size_t v, size_t e, question
     return band_of(results->numbers, count);
 }
 
+bench_band bench_find_end(const bench_results *results, size_t variant, size_t entry,
+                          const char *metric) {
+    return ask(results, variant, entry, (question){.metric = metric});
+}
+
 bench_reach bench_reach_level(const bench_results *results, size_t variant, size_t entry,
-                              double level) {
-    return (bench_reach){ask(results, variant, entry, (question){"seconds", true, level}),
-                         ask(results, variant, entry, (question){"calls", true, level})};
+                              const char *metric, double level) {
+    return (bench_reach){ask(results, variant, entry, (question){"seconds", metric, true, level}),
+                         ask(results, variant, entry, (question){"calls", metric, true, level})};
 }
 
 /* ---- One entry ---- */
@@ -164,6 +173,7 @@ static void fill_cell(const bench_results *results, size_t v, size_t e, bench_ce
     const bench *b = results->bench;
     const bench_names *show = &b->suite.show;
     cell->entry = &b->suite.entries[e];
+    cell->is_untuned = results->sources[v * b->suite.entry_count + e] != e;
     cell->id = cell->entry->id;
     cell->variant = results->views[v].name;
     for (size_t i = 0; i < b->job_count; i++) {
@@ -174,12 +184,46 @@ static void fill_cell(const bench_results *results, size_t v, size_t e, bench_ce
         cell->failed += record && !record->rejected && record->failed;
     }
     add_tuning_cost(b, v, e, cell);
-    cell->value = ask(results, v, e, (question){0});
+    cell->value = bench_find_end(results, v, e, NULL);
     cell->seconds = ask(results, v, e, (question){.name = "seconds"}).median;
     cell->calls = ask(results, v, e, (question){.name = "calls"}).median;
     cell->iterations = ask(results, v, e, (question){.name = "iteration"}).median;
     for (size_t k = 0; k < show->count && k < BENCH_SHOWN_MAX; k++)
         cell->shown[k] = ask(results, v, e, (question){.name = show->items[k]}).median;
+}
+
+/* ---- Tuned or not ---- */
+
+/* The untuned entry of the same solver; the entry itself where there is none, or it is not tuned.
+ */
+static size_t find_untuned(const bench_suite *suite, size_t entry) {
+    const bench_entry *own = &suite->entries[entry];
+    for (size_t e = 0; e < suite->entry_count && bench_is_tuned(own) && own->detuned == 0.0; e++)
+        if (strcmp(suite->entries[e].solver, own->solver) == 0 &&
+            strcmp(strchr(suite->entries[e].id, '/'), "/untuned") == 0)
+            return e;
+    return entry;
+}
+
+/* Settings are chosen with one seed, on the clock. Where the untuned runs end better over all
+ * seeds, the tuned entry shows these: what tuning is about decides, never test rows. */
+static void find_sources(bench_results *results) {
+    const bench_suite *suite = &results->bench->suite;
+    const bench_filter filter = results->filter;
+    results->filter = (bench_filter){.share = 1.0};
+    for (size_t i = 0; i < results->cell_count; i++)
+        results->sources[i] = i % suite->entry_count;
+    for (size_t i = 0; i < results->cell_count; i++) {
+        const size_t v = i / suite->entry_count, e = i % suite->entry_count;
+        const size_t untuned = find_untuned(suite, e);
+        if (untuned == e || strcmp(bench_judged_by(suite), suite->metric) != 0)
+            continue;
+        const double own = bench_find_end(results, v, e, NULL).median;
+        const double other = bench_find_end(results, v, untuned, NULL).median;
+        if (bench_more_is_better(suite->metric) ? other > own : other < own)
+            results->sources[i] = untuned;
+    }
+    results->filter = filter;
 }
 
 /* ---- One variant ---- */
@@ -194,17 +238,31 @@ static double find_level(const bench_results *results, const bench_view *view) {
     return isnan(level) ? band_of(results->numbers, count).median : level;
 }
 
+/* The median over all runs. */
+static double find_first_gap(const bench_results *results, size_t v, const bench_view *view) {
+    const bench *b = results->bench;
+    size_t count = 0;
+    if (strcmp(b->suite.metric, "phi") != 0)
+        return NAN;
+    for (size_t i = 0; i < b->job_count; i++) {
+        const bench_record *record = b->jobs[i].kind == BENCH_RUN ? b->jobs[i].record : NULL;
+        if (!record || b->jobs[i].variant != v || record->point_count == 0)
+            continue;
+        results->numbers[count] = metric_at("phi", view, &record->points[0]);
+        count += isnan(results->numbers[count]) ? 0 : 1;
+    }
+    return band_of(results->numbers, count).median;
+}
+
 static void fill_view(const bench_results *results, size_t v, bench_view *view) {
-    const bench_suite *suite = &results->bench->suite;
-    view->name = suite->variants[v].name;
-    view->count = suite->entry_count;
+    view->count = results->bench->suite.entry_count;
     view->cells = results->cells + v * view->count;
-    find_least_phi(results->bench, v, view);
     for (size_t e = 0; e < view->count; e++)
         fill_cell(results, v, e, &view->cells[e]);
+    view->first_gap = find_first_gap(results, v, view);
     view->level = find_level(results, view);
     for (size_t e = 0; e < view->count; e++)
-        view->cells[e].reach = bench_reach_level(results, v, e, view->level);
+        view->cells[e].reach = bench_reach_level(results, v, e, NULL, view->level);
     bench_find_regret(results, v, view);
 }
 
@@ -228,9 +286,13 @@ blv_error bench_results_fill(bench_results *results, const bench *b, bench_filte
     results->cells = blv_arena_alloc(arena, results->cell_count, sizeof *results->cells);
     results->numbers =
         blv_arena_alloc(arena, b->job_count + suite->entry_count, sizeof *results->numbers);
+    results->sources = blv_arena_alloc(arena, results->cell_count + 1, sizeof *results->sources);
     if (arena->failed)
         return BLV_E_MEMORY;
     results->processor_share = processor_share(results);
+    for (size_t v = 0; v < results->view_count; v++)
+        find_least_phi(results->bench, v, &results->views[v]);
+    find_sources(results);
     for (size_t v = 0; v < results->view_count; v++)
         fill_view(results, v, &results->views[v]);
     return bench_judge_claims(results);

@@ -36,14 +36,16 @@ typedef struct bench_cell {
     blv_values chosen; /* settings, with is_chosen; borrowed */
     size_t tried;      /* settings of the grid */
     size_t finals;     /* of them over the whole limit */
+    bool is_untuned;   /* a tuned entry that shows the runs of the untuned one */
     double grid_seconds, grid_calls;
 } bench_cell;
 
 typedef struct bench_view {
-    const char *name;                  /* of the variant */
-    double least_phi;                  /* certified; NaN: none */
-    char least_from[160];              /* which run has it */
-    double level;                      /* of the metric */
+    const char *name;     /* of the variant */
+    double least_phi;     /* certified; NaN: none */
+    double first_gap;     /* of Phi above it at the start; NaN: Phi is not the metric */
+    char least_from[160]; /* which run has it */
+    double level;         /* of the metric */
     double best_seconds[BENCH_SHARES]; /* infinite: no entry got there */
     size_t count;
     bench_cell *cells; /* one for each entry, in their order */
@@ -67,8 +69,12 @@ typedef struct bench_verdict {
     bool is_reversed; /* half of the time says the opposite */
     char text[640];
     char how_much[80]; /* "2.5 times faster" */
+    double times;      /* 2.5 */
+    const char *unit;  /* "times faster"; NULL: how_much has no number, or two */
     char steady[120];  /* "the same at half the limit; 5 of 5 seeds say so" */
 } bench_verdict;
+
+extern const char bench_points[]; /* the unit of accuracies */
 
 enum { BENCH_GROUPS = 5 };
 /* Which points count, and which settings a claim means. */
@@ -85,6 +91,7 @@ typedef struct bench_results {
     size_t view_count, cell_count, verdict_count;
     bench_view *views; /* one for each variant */
     bench_cell *cells; /* of all of them */
+    size_t *sources;   /* of each cell: the entry whose runs it shows */
     bench_verdict *verdicts;
     double processor_share; /* processor time over the time that passed, the median of all runs:
                              * well below 1 when other programs disturbed them */
@@ -125,7 +132,7 @@ bool bench_claim_names(const bench_results *results, const bench_claim *claim,
 bool bench_is_first_of_paper(const bench_suite *suite, size_t i);
 /* Whether it is a claim of the paper; NULL: any. */
 bool bench_claim_is_of(const bench_claim *claim, const char *paper);
-/* Whether a claim of the paper means the entry, or it is `auto`, or there is no claim. */
+/* Whether a claim of the paper means the entry, or there is no claim. */
 bool bench_is_shown(const bench_results *results, const char *paper, const bench_entry *entry);
 
 /* ---- Figures ---- */
@@ -139,8 +146,11 @@ enum { BENCH_NAME_SIZE = 200 };
 void bench_figure_name(const bench_results *results, const char *paper, size_t variant,
                        char name[BENCH_NAME_SIZE]);
 void bench_figure_caption(const bench_results *results, size_t variant, char text[BENCH_NAME_SIZE]);
+/* At the end, and at the first point that reaches a level; metric NULL: the suite's. */
+bench_band bench_find_end(const bench_results *results, size_t variant, size_t entry,
+                          const char *metric);
 bench_reach bench_reach_level(const bench_results *results, size_t variant, size_t entry,
-                              double level);
+                              const char *metric, double level);
 /* Fills seconds_left, regret and best_seconds. */
 void bench_find_regret(const bench_results *results, size_t variant, bench_view *view);
 /* A table of them; nothing where Phi is not certified at the points. */
@@ -153,6 +163,11 @@ blv_error bench_put_stored(const bench_results *results, FILE *out, blv_message 
 blv_error bench_print_view(const bench_results *results, const bench_view *view, report_form form,
                            FILE *out);
 void bench_print_claims(const bench_results *results, report_form form, FILE *out);
+/* Whether the budget decides: what is left of the gap, what half of the limit says, and whether
+ * tuning has made a row worse. */
+blv_error bench_print_checks(const bench_results *results, report_form form, FILE *out);
+/* A paragraph, or an item of a list. */
+void bench_print_line(const char *text, report_form form, FILE *out);
 /* "8 seconds for each run, 5 seeds, ..." */
 enum { BENCH_PROTOCOL_SIZE = 600 };
 void bench_protocol_text(const bench_results *results, char text[BENCH_PROTOCOL_SIZE]);

@@ -217,6 +217,7 @@ static blv_error put_page(const bench_results *results, FILE *out, blv_message *
         report_html_element(out, "p", "The suite states no claim.");
     fputs("</div>\n", out);
     put_protocol(out, results);
+    BLV_CHECK(bench_print_checks(results, REPORT_AS_HTML, out));
     for (size_t v = 0; v < results->view_count; v++) {
         const char *name = results->views[v].name;
         report_html_element(out, "h2", *name ? name : "Results");

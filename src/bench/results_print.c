@@ -1,4 +1,4 @@
-/* Tables, remarks and claims of a benchmark, as text, Markdown or HTML. */
+/* Tables and remarks of a benchmark, as text, Markdown or HTML. */
 #include "bench/results.h"
 
 #include "base/text_stream.h"
@@ -100,10 +100,13 @@ static size_t place_of(const bench_view *view, size_t cell, bool more) {
     return place;
 }
 
-/* Where a paper is asked for, what its claims are about. */
+/* Where a paper is asked for, what its claims are about, and `auto`, which no figure of a paper
+ * has.
+ */
 static bool is_shown(const bench_results *results, const bench_cell *cell) {
     const char *paper = results->bench->request->paper;
-    return !paper || bench_is_shown(results, paper, cell->entry);
+    return !paper || strcmp(cell->entry->solver, "auto") == 0 ||
+           bench_is_shown(results, paper, cell->entry);
 }
 
 static blv_error print_table(const bench_results *results, const bench_view *view, report_form form,
@@ -176,12 +179,14 @@ static void remark_cell(const bench_suite *suite, const bench_cell *cell, FILE *
     if (cell->finals > 0)
         fprintf(line, ", then the best %s of %zu of them over the whole limit",
                 bench_judged_by(suite), cell->finals);
+    if (cell->is_untuned)
+        fputs(", but over all seeds the untuned row, which is shown, ends better", line);
     if (!suite->has_command)
         fprintf(line, "; all of it cost %.3g s and %.4g calls.", cell->grid_seconds,
                 cell->grid_calls);
 }
 
-static void put_line(const char *text, report_form form, FILE *out) {
+void bench_print_line(const char *text, report_form form, FILE *out) {
     if (form == REPORT_AS_HTML) {
         report_html_element(out, "p", text);
         return;
@@ -211,7 +216,7 @@ static blv_error print_remarks(const bench_results *results, const bench_view *v
         if (!text)
             return BLV_E_MEMORY;
         if (*text)
-            put_line(text, form, out);
+            bench_print_line(text, form, out);
         free(text);
     }
     return BLV_OK;
@@ -227,131 +232,6 @@ blv_error bench_print_view(const bench_results *results, const bench_view *view,
     BLV_CHECK(print_remarks(results, view, form, out));
     fputs(form == REPORT_AS_HTML ? "" : "\n", out);
     return results->bench->request->paper ? BLV_OK : bench_print_regret(view, form, out);
-}
-
-/* ---- Claims ---- */
-
-/* What was tried to make a claim hold. */
-static void print_tried(const bench_results *results, const bench_claim *claim, report_form form,
-                        FILE *out) {
-    bool untuned = false, published = false;
-    size_t tuned = 0;
-    char line[1024];
-    for (size_t i = 0; i < results->cell_count; i++) {
-        const bench_cell *cell = &results->cells[i];
-        const char *column = strchr(cell->id, '/') + 1;
-        if (cell->runs == 0 || !bench_claim_names(results, claim, cell->entry))
-            continue;
-        untuned = untuned || strcmp(column, "untuned") == 0;
-        published = published || strcmp(column, "published") == 0;
-        tuned = cell->tried > tuned ? cell->tried : tuned;
-    }
-    char settings[64] = "";
-    if (tuned > 0)
-        snprintf(settings, sizeof settings, " the best of up to %zu settings;", tuned);
-    snprintf(line, sizeof line, "Tried:%s%s%s %llu seed%s%s%s%.600s",
-             published ? " published settings;" : "", untuned ? " automatic settings;" : "",
-             settings, (unsigned long long)results->bench->suite.seeds,
-             results->bench->suite.seeds == 1 ? "" : "s",
-             results->bench->suite.has_command ? "" : "; half of the limit and all of it",
-             claim->tried ? ". " : ".", claim->tried ? claim->tried : "");
-    put_line(line, form, out);
-}
-
-static void print_claim(const bench_claim *claim, report_form form, FILE *out) {
-    char text[1024];
-    snprintf(text, sizeof text, "%.600s%s%.300s%s", claim->text,
-             claim->published ? " (published: " : "", claim->published ? claim->published : "",
-             claim->published ? ")" : "");
-    if (form == REPORT_AS_HTML)
-        report_html_element(out, "h3", text);
-    else if (form == REPORT_AS_TEXT)
-        fprintf(out, "Claim: %s\n", text);
-    else {
-        fputs("**", out);
-        report_markdown_text(out, text);
-        fputs("**\n\n", out);
-    }
-}
-
-static void print_verdict(const bench_verdict *verdict, report_form form, FILE *out) {
-    const char *mark = form == REPORT_AS_MARKDOWN ? "**" : "";
-    char line[1200];
-    snprintf(line, sizeof line, "%s%.200s%s%s%s%s: %s%s%s", form == REPORT_AS_TEXT ? "  " : "",
-             verdict->variant, *verdict->variant ? ": " : "", mark,
-             bench_outcome_words[verdict->outcome], mark, verdict->text,
-             *verdict->steady ? "; " : "", verdict->steady);
-    if (form == REPORT_AS_MARKDOWN)
-        fprintf(out, "- %s\n", line);
-    else
-        put_line(line, form, out);
-}
-
-void bench_print_claims(const bench_results *results, report_form form, FILE *out) {
-    const bench_suite *suite = &results->bench->suite;
-    if (form == REPORT_AS_TEXT && suite->quick && results->verdict_count > 0)
-        fputs("The quick form is too small to say anything about the claims:\n", out);
-    bool all_hold = true;
-    for (size_t i = 0; i < results->verdict_count; i++) {
-        const bench_verdict *verdict = &results->verdicts[i];
-        const bench_claim *claim = verdict->stated;
-        if (!bench_claim_is_of(claim, results->bench->request->paper))
-            continue;
-        if (i == 0 || verdict[-1].stated != claim) {
-            print_claim(claim, form, out);
-            all_hold = true;
-        }
-        print_verdict(verdict, form, out);
-        all_hold = all_hold && verdict->outcome == BENCH_HOLDS;
-        if (i + 1 < results->verdict_count && verdict[1].stated == claim)
-            continue;
-        if (!all_hold)
-            print_tried(results, claim, form, out);
-        fputs(form == REPORT_AS_MARKDOWN ? "\n" : "", out);
-    }
-}
-
-/* A row of the summary: the worst outcome of all variants, and those that differ. */
-static void put_row(const bench_results *results, const bench_verdict *first, size_t count,
-                    FILE *out) {
-    const bench *b = results->bench;
-    bench_outcome worst = BENCH_HOLDS;
-    for (size_t i = 0; i < count; i++)
-        worst = first[i].outcome > worst ? first[i].outcome : worst;
-    fprintf(out, "%s\t| ", first->stated->paper ? first->stated->paper : "-");
-    report_markdown_text(out, first->claim);
-    if (first->stated->published) {
-        fputs(" (published: ", out);
-        report_markdown_text(out, first->stated->published);
-        fputc(')', out);
-    }
-    fprintf(out, " | **%s**", bench_outcome_words[worst]);
-    for (size_t i = 0; i < count; i++)
-        if (first[i].outcome != worst)
-            fprintf(out, "; %s: %s", first[i].variant, bench_outcome_words[first[i].outcome]);
-    fputs(" | ", out);
-    for (size_t i = 0; i < count; i++)
-        fprintf(out, "%s%s%s%s", i ? "; " : "", first[i].variant, *first[i].variant ? ": " : "",
-                *first[i].how_much ? first[i].how_much : first[i].text);
-    bool reversed = false;
-    for (size_t i = 0; i < count; i++)
-        reversed = reversed || first[i].is_reversed;
-    fprintf(out, " | %s%llu seed%s | `%s` |\n",
-            reversed               ? "opposite; "
-            : b->suite.has_command ? ""
-                                   : "same; ",
-            (unsigned long long)b->suite.seeds, b->suite.seeds == 1 ? "" : "s", b->facts.command);
-}
-
-blv_error bench_put_rows(const bench_results *results, FILE *out, blv_message *why) {
-    (void)why;
-    for (size_t i = 0, count; i < results->verdict_count; i += count) {
-        const bench_verdict *first = &results->verdicts[i];
-        for (count = 1; i + count < results->verdict_count && first[count].stated == first->stated;)
-            count++;
-        put_row(results, first, count, out);
-    }
-    return BLV_OK;
 }
 
 /* ---- The protocol in a line ---- */
@@ -398,8 +278,9 @@ static blv_error print_markdown(const bench_results *results, FILE *out) {
     const bench_suite *suite = &b->suite;
     char protocol[BENCH_PROTOCOL_SIZE], name[BENCH_NAME_SIZE], caption[BENCH_NAME_SIZE];
     bench_protocol_text(results, protocol);
-    fprintf(out, "## %s: %s\n\n%s, %s. %s\n\n", suite->name, suite->title, suite->reproduces.paper,
-            suite->reproduces.figure, suite->reproduces.claim);
+    fprintf(out, "<a id=\"%s\"></a>\n\n## %s: %s\n\n%s, %s. %s\n\n", suite->name, suite->name,
+            suite->title, suite->reproduces.paper, suite->reproduces.figure,
+            suite->reproduces.claim);
     for (size_t v = 0; v < results->view_count && b->request->figures; v++) {
         bench_figure_name(results, b->request->paper, v, name);
         bench_figure_caption(results, v, caption);
@@ -407,6 +288,8 @@ static blv_error print_markdown(const bench_results *results, FILE *out) {
     }
     bench_print_claims(results, REPORT_AS_MARKDOWN, out);
     fprintf(out, "%s.\n\n    %s\n\n", protocol, b->facts.command);
+    BLV_CHECK(bench_print_checks(results, REPORT_AS_MARKDOWN, out));
+    fputc('\n', out);
     if (b->request->figures)
         fputs("<details><summary>Numbers</summary>\n\n", out);
     for (size_t v = 0; v < results->view_count; v++)
@@ -424,5 +307,5 @@ blv_error bench_results_print(const bench_results *results, report_form form, FI
     for (size_t v = 0; v < results->view_count; v++)
         BLV_CHECK(bench_print_view(results, &results->views[v], form, out));
     bench_print_claims(results, form, out);
-    return BLV_OK;
+    return bench_print_checks(results, form, out);
 }

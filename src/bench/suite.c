@@ -80,6 +80,7 @@ static const blv_field claim_fields[] = {
     BLV_FIELD_WITH("by", bench_claim, by, WORD, .flags = BLV_REQUIRED, .words = basis_words),
     BLV_FIELD(bench_claim, factor, REAL),
     BLV_FIELD_WITH("bounds", bench_claim, bounds, VALUES, BLV_WHEN(bench_claim, is_bounded)),
+    BLV_FIELD(bench_claim, metric, TEXT),
     BLV_FIELD(bench_claim, level, REAL),
     BLV_FIELD(bench_claim, paper, TEXT),
     BLV_FIELD(bench_claim, published, TEXT),
@@ -197,12 +198,21 @@ static bool has_variant(const bench_suite *suite, const char *name) {
     return false;
 }
 
+static bool is_shown(const bench_suite *suite, const char *name) {
+    for (size_t i = 0; i < suite->show.count; i++)
+        if (strcmp(suite->show.items[i], name) == 0)
+            return true;
+    return false;
+}
+
 /* A claim compares with others, or with a bound for each of some variants. The quick form may have
  * other variants: it is the whole suite that is held to this. */
 static blv_error expect_claim(const bench_suite *suite, size_t i) {
     const bench_claim *claim = &suite->claims[i];
     if ((claim->of.count > 0) == claim->is_bounded)
         return bench_reject(suite, "claims[%zu]: expected one of 'of' and 'bounds'", i);
+    if (claim->metric && !suite->quick && !is_shown(suite, claim->metric))
+        return bench_reject(suite, "claims[%zu].metric: '%s' is not in 'show'", i, claim->metric);
     for (size_t k = 0; k < claim->bounds.count; k++) {
         const blv_value *bound = &claim->bounds.items[k];
         double number = bound->kind == BLV_VALUE_INT    ? (double)bound->whole

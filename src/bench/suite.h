@@ -74,6 +74,7 @@ typedef struct bench_claim {
     double factor; /* that `who` may be behind; NaN: 1 */
     bool is_bounded;
     blv_values bounds; /* for each variant */
+    char *metric;      /* that it is judged by; NULL: the suite's */
     double level;      /* of the metric; NaN: the suite's */
     char *paper;       /* whose claim it is, the name of its page; NULL: none */
     char *published;   /* what the paper has found */

@@ -121,25 +121,34 @@ static void put_script(FILE *out, const report_figure *figure, report_drawing ki
     put_plot(out, figure, kind);
 }
 
-/* Few tics: at most five steps of 1, 2 or 5 times a power of ten, or of whole decades. */
+/* Few tics: at most four steps of 1, 2 or 5 times a power of ten, or of whole decades. What passes
+ * in the first tenth, the fall from the start, is cut off where the axis is not logarithmic. */
 static void put_tics(FILE *out, const report_figure *figure) {
-    double most_x = 0.0, least = INFINITY, most = 0.0;
+    double most_x = 0.0, least = INFINITY, most = -INFINITY;
+    for (size_t i = 0; i < figure->count; i++)
+        most_x = fmax(most_x, figure->curves[i].x[figure->curves[i].count - 1]);
     for (size_t i = 0; i < figure->count; i++)
         for (size_t k = 0; k < figure->curves[i].count; k++) {
-            most_x = fmax(most_x, figure->curves[i].x[k]);
-            least = fmin(least, figure->curves[i].low[k]);
-            most = fmax(most, figure->curves[i].high[k]);
+            const report_curve *curve = &figure->curves[i];
+            if (!figure->log_y && curve->x[k] < 0.1 * most_x && k + 1 < curve->count)
+                continue;
+            least = fmin(least, curve->low[k]);
+            most = fmax(most, curve->high[k]);
         }
-    double step = most_x > 0.0 ? pow(10.0, floor(log10(most_x / 5.0))) : 1.0;
-    step *= most_x / step > 25.0   ? 10.0
-            : most_x / step > 10.0 ? 5.0
-            : most_x / step > 5.0  ? 2.0
-                                   : 1.0;
-    fprintf(out, "set xtics %g\nunset mxtics\nunset mytics\n", step);
+    double step = most_x > 0.0 ? pow(10.0, floor(log10(most_x / 4.0))) : 1.0;
+    step *= most_x / step > 20.0  ? 10.0
+            : most_x / step > 8.0 ? 5.0
+            : most_x / step > 4.0 ? 2.0
+                                  : 1.0;
+    fprintf(out, "set xtics %g\nunset mxtics\nunset mytics\nset ytics autofreq\nset yrange [*:*]\n",
+            step);
     if (figure->log_y && most > 10.0 * least)
         fprintf(out, "set ytics %g\n", pow(10.0, ceil(log10(most / least) / 6.0)));
-    else
-        fputs("set ytics autofreq\n", out);
+    else if (figure->log_y)
+        fputs("unset logscale y\n", out);
+    else if (most > least)
+        fprintf(out, "set yrange [%g:%g]\n", least - 0.04 * (most - least),
+                most + 0.04 * (most - least));
 }
 
 /* From left to right, the legend of the last one beside it. */
@@ -149,7 +158,7 @@ static void put_panels(FILE *out, const report_figure *panels, size_t count) {
     const size_t lines = panels[0].count * LINE + 60;
     fprintf(out,
             "set terminal svg noenhanced size %g,%zu background '#ffffff' font 'sans-serif,12'\n"
-            "set multiplot\nset grid linecolor rgb '#dddddd'\nunset key\nset ylabel offset 1\nset "
+            "set multiplot\nset grid linecolor rgb '#dddddd'\nunset key\nset "
             "autoscale xfix\n",
             width, lines > HEIGHT ? lines : (size_t)HEIGHT);
     for (size_t i = 0; i < count; i++) {
