@@ -174,6 +174,9 @@ static void begin(cli_outputs *outputs) {
 
 static blv_error open_one(cli_outputs *outputs, const char *path, blv_message *why) {
     BLV_CHECK(cli_file_expect_output(path, why));
+    for (size_t i = 0; i < outputs->count; i++)
+        if (is_same(path, outputs->files[i]->path))
+            return reject(path, outputs->files[i]->path, WRITES, why);
     if (outputs->count == 0)
         begin(outputs);
     outputs->files = cli_grow(outputs->files, outputs->count + 1, sizeof outputs->files[0]);

@@ -5,12 +5,15 @@
 #include "core/run_private.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 blv_error blv_run_trace(blv_run *run, const char *path) {
@@ -42,6 +45,21 @@ static FILE *go_on(blv_run *run) {
     return NULL;
 }
 
+/* A pipe waits for its reader; a signal ends the waiting, which open() would take up again. */
+static FILE *begin(const char *path) {
+    enum { PAUSE = 20000000 };
+    struct stat about;
+    int fd;
+    while ((fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666)) < 0)
+        if (errno != ENXIO || stat(path, &about) != 0 || !S_ISFIFO(about.st_mode) ||
+            nanosleep(&(struct timespec){.tv_nsec = PAUSE}, NULL) != 0)
+            return NULL;
+    FILE *file = fcntl(fd, F_SETFL, 0) == 0 ? fdopen(fd, "w") : NULL;
+    if (!file)
+        close(fd);
+    return file;
+}
+
 blv_error blv_run_trace_callback(blv_run *run, blv_trace_fn row, void *context, bool all) {
     if (!run)
         return BLV_E_ARGUMENT;
@@ -64,7 +82,7 @@ blv_error blv_trace_open(blv_run *run) {
     run->trace = run->trace_at > 0 && writes ? go_on(run) : NULL;
     if (!run->trace) {
         run->trace_at = 0;
-        run->trace = fopen(writes ? run->trace_path : "/dev/null", "w");
+        run->trace = begin(writes ? run->trace_path : "/dev/null");
     }
     if (blv_agree(run, !run->trace) != 0.0)
         return blv_run_fail(run, BLV_E_FILE, "trace %s: %s", run->trace_path, strerror(errno));

@@ -18,10 +18,10 @@ static double take_weights(const blv_dataset_view *v, double *x) {
         sum += v->weight ? v->weight[i] : 1.0;
     }
     for (size_t i = 0; v->weight && i < v->rows; i++) {
-        const double share = v->weight[i] / most;
+        const double share = most > 0.0 ? v->weight[i] / most : 0.0;
         x[i] = fmax(fmin(log(share) - log1p(-share), full_weight), -full_weight);
     }
-    return sum / (double)v->rows / most;
+    return most > 0.0 ? sum / (double)v->rows / most : 1.0;
 }
 
 /* A problem on these rows; what it would be validated on does not matter. */

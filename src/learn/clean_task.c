@@ -138,13 +138,14 @@ static blv_error open_work(blv_cleaning *c, const blv_task_hooks *hooks) {
 /* The probabilities of the caller in place of those of our models; nothing is known of the noise.
  */
 static blv_error take_probabilities(blv_cleaning *c) {
+    static const double ROUNDING = 1e-6; /* of numbers in f32 */
     blv_clean_result *r = &c->result;
     const double *from = c->options.probabilities;
     for (size_t i = 0; i < r->rows; i++) {
         double sum = 0.0;
         for (size_t k = 0; k < r->classes; k++) {
             const double p = from[i * r->classes + k];
-            if (!(p >= 0.0 && isfinite(p)))
+            if (!(p >= 0.0 && p <= 1.0 + ROUNDING))
                 return blv_explain(c->why, BLV_E_VALUE,
                                    "probabilities: row %zu: expected numbers from 0 to 1", i);
             sum += p;

@@ -476,6 +476,10 @@ static blv_error open_instance(data_model *m, const void *params, blv_problem_de
     if (!p->start || !p->outside || !keep_rows(p, false, m->sets.train, p->setting.part) ||
         !keep_rows(p, true, m->sets.val, p->setting.val_part))
         return data_problem_no_memory(m, why);
+    for (size_t fold = 0; fold < folds; fold++)
+        if (!(p->outside[fold] + p->outside[folds + fold] > 0.0))
+            return data_problem_explain(m, BLV_E_VALUE,
+                                        "all rows that weigh more than 0 are in one fold", why);
     memcpy(p->start, p->setting.start, K * K * sizeof *p->start);
     m->extra_bytes = (m->columns + 2 * m->dim) * m->kernels->real_size;
     m->host_numbers = 4 * K * K + 2 * folds + rows * (K + 1);

@@ -140,6 +140,18 @@ awk -F, '$3 == "suspect" && (($1 + 2) % 10 != 0 || $5 != ($2 + 1) % 10)' again.c
 [ ! -s wrong_rows ] || fail "$case_name: other rows are suspect"
 head -9 probabilities.csv >few.csv
 refused "expected 400 rows of 10" clean noisy.csv --probabilities few.csv
+# in any order by their names, which all have then
+awk -F, -v OFS=, '{ first = $1; $1 = $10; $10 = first; print }' probabilities.csv >turned.csv
+run 0 clean noisy.csv --model linear --probabilities turned.csv -o turned.out --quiet
+same turned.out again.csv
+sed '1s/3/three/' probabilities.csv >names.csv
+refused "no column of class '3', and other columns have the names of classes" \
+    clean noisy.csv --probabilities names.csv
+sed '5s/^[^,]*/1.5/' probabilities.csv >above.csv
+refused "row 3: expected numbers from 0 to 1" clean noisy.csv --probabilities above.csv
+sed '5s/^[^,]*//' probabilities.csv >gap.csv
+refused "line 5, column 1 of 10 (0): expected a value, found nothing" \
+    clean noisy.csv --probabilities gap.csv
 
 # ---- progress
 run 0 clean noisy.csv --model linear --val val.csv --progress=lines

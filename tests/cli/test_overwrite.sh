@@ -97,6 +97,19 @@ ln -s later.csv dangling.csv
 kept "is named twice as output" solve quadratic --trace dangling.csv --out later.csv
 kept "is named twice as output" runs export 1 --out new --checkpoint ./new.csv
 
+# What a benchmark writes in its folder, its finished runs among it, and figures
+run 0 bench quadratic --quick --iters 2 --seeds 1 --solvers soba -o bench --no-plots --no-store
+cp bench/points.jsonl bench/stored.jsonl .
+for name in points.jsonl ./points.jsonl stored.jsonl index.html; do
+    refused "is named twice as output" bench quadratic --quick --iters 2 --seeds 1 --solvers soba \
+        -o bench --no-plots --no-store --page bench/$name
+    same bench/points.jsonl points.jsonl
+done
+if command -v gnuplot >/dev/null; then
+    refused "is named twice as output" bench quadratic --from stored.jsonl -o again --no-plots \
+        --figures "$PWD" --page "$PWD/quadratic-kappa100.svg"
+fi
+
 # Names of what is open are nobody's: they would be replaced, for everybody. In a /dev of its own.
 cat >in_namespace <<'END'
 mount -t tmpfs none /dev || exit 77

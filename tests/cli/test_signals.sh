@@ -119,10 +119,15 @@ piped 2 suite.json bench ./pipe
 err_has "is missing"
 refused "no regular file" runs --store pipe
 refused "no regular file" solve quadratic --store pipe
-# and where nobody writes, a signal ends the waiting
+cat pipe >rows &
+run 0 solve quadratic --iters 3 --trace pipe --quiet
+wait
+[ "$(grep -c iteration rows)" -gt 0 ] || fail "$case_name: no trace came through"
+# and where nobody writes, or reads a trace, a signal ends the waiting
 for command in "predict pipe points.csv" "predict model.npz pipe" "solve quadratic --start pipe" \
     "bench ./pipe" "tune points.csv --penalty groups:pipe" "clean points.csv --probabilities pipe" \
-    "data info pipe" "coreset pipe --size 3"; do
+    "data info pipe" "coreset pipe --size 3" "solve quadratic --trace pipe" \
+    "tune points.csv --trace pipe"; do
     case_name="bilevel $command"
     # shellcheck disable=SC2086
     timeout -k 2 -s TERM 0.3 "$bilevel" $command >out 2>err

@@ -88,6 +88,8 @@ run 0 tune kept.csv --val val.csv --scaling none --penalty one -o kept.npz --col
     --precision f64 --no-store --json
 json_near "$("$json_get" weighted.json single_penalty)" 1e-3 single_penalty
 run 0 predict weighted.npz val.csv -o weighted_answers.csv
+awk -F, -v OFS=, 'NR == 1 { print $0 ",w"; next } { print $0 "," (NR == 9) }' train.csv >one.csv
+refused "all rows that weigh more than 0 are in one fold" clean one.csv --weight w --model linear
 # clean: the same as without where all weigh alike, and rows of weight 0 are not learned from
 awk -F, -v OFS=, 'NR == 1 { print $0 ",w"; next } { print $0 ",4" }' train.csv >alike.csv
 run 0 clean alike.csv --weight w --model linear --no-store --json

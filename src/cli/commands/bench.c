@@ -212,6 +212,7 @@ static int run_suite(request *asked, const char *folder) {
     for (size_t v = 0; v < b.suite.variant_count; v++)
         for (size_t i = 0; i < b.suite.variants[v].files.count; i++)
             cli_file_reads(b.suite.variants[v].files.items[i].text);
+    cli_file_writes(asked->bench.from ? NULL : b.points_path);
     cli_signals_begin();
     blv_error error = bench_run_all(&b, &cli_why);
     cli_signals_end();

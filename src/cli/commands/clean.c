@@ -389,20 +389,39 @@ static int report(cli_task_hooks *task, finding *f) {
     return code;
 }
 
-/* The column of a class: that of its name where the columns have those names, else its place. */
-static size_t column_of(const blv_dataset_view *given, const blv_dataset_view *train,
-                        size_t class) {
+/* The column of the class with this name; SIZE_MAX: none has it. */
+static size_t column_named(const blv_dataset_view *given, const char *class) {
     for (size_t j = 0; given->feature_names && j < given->columns; j++)
-        if (strcmp(given->feature_names[j], train->class_names[class]) == 0)
+        if (strcmp(given->feature_names[j], class) == 0)
             return j;
-    return class;
+    return SIZE_MAX;
+}
+
+/* The columns of the classes: by their names where one has the name of a class, else in order. */
+static size_t *columns_of(const blv_dataset_view *given, const blv_dataset_view *train,
+                          const char *path) {
+    size_t *column = cli_alloc(train->classes, sizeof *column), named = 0, missing = 0;
+    for (size_t k = 0; k < train->classes; k++) {
+        column[k] = column_named(given, train->class_names[k]);
+        named += column[k] != SIZE_MAX;
+        missing = column[k] == SIZE_MAX ? k : missing;
+    }
+    if (named > 0 && named < train->classes)
+        cli_die("%s: no column of class '%s', and other columns have the names of classes", path,
+                train->class_names[missing]);
+    for (size_t k = 0; named == 0 && k < train->classes; k++)
+        column[k] = k;
+    return column;
 }
 
 /* rows x classes numbers, to be freed; NULL: none are asked for. */
 static double *read_probabilities(const request *asked, const blv_task_sets *sets) {
     const blv_dataset_view *train = blv_dataset_view_of(sets->train), *given;
-    blv_read_options reading = {
-        .size = sizeof reading, .label = "none", .layout = BLV_LAYOUT_DENSE, .precision = BLV_F64};
+    blv_read_options reading = {.size = sizeof reading,
+                                .label = "none",
+                                .layout = BLV_LAYOUT_DENSE,
+                                .precision = BLV_F64,
+                                .missing = BLV_MISSING_ERROR};
     blv_dataset *file = NULL;
     if (!asked->probabilities)
         return NULL;
@@ -416,12 +435,14 @@ static double *read_probabilities(const request *asked, const blv_task_sets *set
     if (given->rows != train->rows || given->columns != train->classes)
         cli_die("%s: %zu rows of %zu numbers; expected %zu rows of %zu, one for each class",
                 asked->probabilities, given->rows, given->columns, train->rows, train->classes);
+    size_t *column = columns_of(given, train, asked->probabilities);
     double *p = cli_alloc(train->rows * train->classes, sizeof *p);
     for (size_t i = 0; i < train->rows; i++)
         for (size_t k = 0; k < train->classes; k++)
             p[i * train->classes + k] =
-                ((const double *)given->dense)[i * given->stride + column_of(given, train, k)];
+                ((const double *)given->dense)[i * given->stride + column[k]];
     blv_dataset_release(file);
+    free(column);
     return p;
 }
 
