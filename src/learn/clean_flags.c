@@ -1,8 +1,8 @@
 /* Which rows are suspect.
  *
  * At most as many as labels are expected to be wrong, the least probable labels first
- * (clean_share.c); as long as the rows allow that all labels are right, only labels that are more
- * likely wrong than right, and the least probable one. Never suspect: a row whose likeliest class
+ * (clean_share.c); as long as the rows allow that all labels are right, only labels that are not
+ * much likelier right than wrong, and the least probable one. Never suspect: a row whose likeliest class
  * is its label, a row of a class too small to judge, and the best rows of every class. */
 #include "bilevel/ranks.h"
 #include "learn/clean_work.h"
@@ -15,9 +15,8 @@
 
 enum { ROWS_TO_JUDGE = 10, LEAST_KEPT = 2 };
 static const double kept_share = 0.1;
-static const double too_many = 0.65; /* rows that look wrong, to believe that labels are */
 /* Of a suspect, as long as all labels may be right. */
-static const double most_right = 0.5;
+static const double most_right = 0.6;
 
 typedef struct ranked {
     double probability;
@@ -40,9 +39,8 @@ static blv_error estimate(blv_cleaning *c, bool *surely) {
     blv_wrong_share found;
     double *S = malloc(K * K * sizeof *S);
     blv_error error = S ? blv_clean_share(c, &found, S) : blv_explain_memory(c->why);
-    const bool vague = error == BLV_OK && found.apart > too_many;
-    *surely = error == BLV_OK && found.surely && !vague;
-    if (vague)
+    *surely = error == BLV_OK && found.surely;
+    if (error == BLV_OK && found.vague)
         blv_clean_caution(c,
                           "the model hardly tells these classes apart: the share of wrong labels "
                           "is a guess");

@@ -16,7 +16,9 @@
  * where a class is likely for a row when its probability is at least the mean over the rows
  * labelled with it. The share of rows with another likely class than their label bounds e from
  * above, since rows that the model gets wrong are among them. Below that, e is the largest that is
- * about as likely as the likeliest one. */
+ * about as likely as the likeliest one: wrong labels near the boundaries of classes pass for
+ * overlap, so that the likeliest e is too small. More is put down to that where some labels are
+ * clearly wrong than where all may be right. */
 #include "learn/clean_work.h"
 #include "learn/row_sets.h"
 
@@ -26,7 +28,9 @@
 enum { SHARPNESSES = 38, SHARES = 61, SMOOTHING = 2, MOST_ROWS = 10000, MOST_NUMBERS = 200000 };
 static const double least_sharp = -2.5, sharp_step = 0.15; /* log a */
 static const double share_step = 0.01, slack = 0.03;
-static const double about_as_likely = 1.5, clearly_likelier = 2.0; /* in logarithms of chances */
+static const double too_many = 0.65; /* rows that look wrong, to believe that labels are */
+/* In logarithms of chances. */
+static const double clearly_likelier = 2.0, about_as_likely[] = {1.0, 4.0}; /* [surely] */
 static const double least_chance = 1e-12;
 
 typedef struct share_fit {
@@ -168,14 +172,17 @@ static void fit_share(share_fit *f, size_t at, size_t *t) {
     f->sharp[at] = sharpness_at((double)*t + move);
 }
 
-/* The largest share that is about as likely as the likeliest, but not above `most` for that. */
-static size_t choose_share(const share_fit *f, double most) {
+/* The largest share that is about as likely as the likeliest, but not above the share of rows that
+ * look wrong for that. */
+static size_t choose_share(const share_fit *f, blv_wrong_share *found) {
     size_t best = 0, at;
     for (size_t s = 1; s < SHARES; s++)
         if (f->fit[s] > f->fit[best])
             best = s;
-    for (at = best; at + 1 < SHARES && share_step * (double)(at + 1) <= most + slack &&
-                    f->fit[at + 1] >= f->fit[best] - about_as_likely;)
+    found->likelihood = f->fit[best];
+    found->surely = f->fit[0] < f->fit[best] - clearly_likelier && !found->vague;
+    for (at = best; at + 1 < SHARES && share_step * (double)(at + 1) <= found->apart + slack &&
+                    f->fit[at + 1] >= f->fit[best] - about_as_likely[found->surely];)
         at++;
     return at;
 }
@@ -218,13 +225,10 @@ blv_error blv_clean_share(blv_cleaning *c, blv_wrong_share *found, double *S) {
     double *joint = blv_arena_alloc(&f.arena, K * K, sizeof *joint);
     const bool room = !f.arena.failed && count_confident(&f, joint);
     if (room) {
-        *found = (blv_wrong_share){.apart = take_joint(&f, joint), .likelihood = -INFINITY};
+        *found = (blv_wrong_share){.apart = take_joint(&f, joint)};
+        found->vague = found->apart > too_many;
         fit_all(&f);
-        const size_t at = choose_share(&f, found->apart);
-        found->share = take_share(&f, c, at);
-        for (size_t s = 0; s < SHARES; s++)
-            found->likelihood = fmax(found->likelihood, f.fit[s]);
-        found->surely = f.fit[0] < found->likelihood - clearly_likelier;
+        found->share = take_share(&f, c, choose_share(&f, found));
     }
     blv_arena_free(&f.arena);
     return room ? BLV_OK : blv_explain_memory(c->why);

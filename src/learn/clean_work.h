@@ -61,6 +61,7 @@ typedef struct blv_wrong_share {
     double likelihood; /* of the labels, in the logarithm */
     double share;      /* of wrong labels */
     double apart;      /* of rows with another likely class than their label */
+    bool vague;        /* so many that the model hardly tells the classes apart */
     bool surely;       /* not all labels are right */
 } blv_wrong_share;
 
