@@ -169,6 +169,34 @@ static void test_network(void **state) {
     remove(rows);
 }
 
+/* A few rows: g is one batch, and so is f where the validation rows are few. Steps of z that ran
+ * ahead of y took away the weight of all rows. A fifth of the labels is wrong. */
+static void test_small_network(void **state) {
+    static const char rows[] = "auto_small_rows.svm";
+    static const char *const val_sizes[] = {"100", "60"};
+    (void)state;
+    FILE *file = fopen(rows, "w");
+    assert_non_null(file);
+    for (int i = 0; i < 160; i++) {
+        double angle = 2.4 * i, radius = 1 + i % 2 + 0.1 * sin(1.7 * i);
+        fprintf(file, "%d 1:%g 2:%g\n", i % 2, radius * cos(angle), radius * sin(angle));
+    }
+    fclose(file);
+    for (size_t i = 0; i < LENGTH(val_sizes); i++) {
+        blv_problem *problem = make_problem(
+            "hyperclean-nn", SETTINGS("train", rows, "train_size", "60", "val_size", val_sizes[i],
+                                      "C", "0.001", "net", "mlp:in-10-out", "corrupt", "0.2"));
+        const blv_solve_options options = {BLV_SIZED(blv_solve_options), .iters = 10000};
+        blv_solution *solution = NULL;
+        assert_int_equal(blv_solve(&solution, problem, &options, NULL), BLV_OK);
+        assert_true(measure_of(problem, solution, "val_accuracy") > 0.9);
+        assert_true(measure_of(problem, solution, "auroc_weight") > 0.9);
+        blv_solution_destroy(solution);
+        blv_problem_destroy(problem);
+    }
+    remove(rows);
+}
+
 /* ---- Problems made from others: sets X, and gradients alone ---- */
 
 static int into_box(void *user, blv_vec *x) {
@@ -331,6 +359,32 @@ static void test_declared_singular(void **state) {
     blv_problem_destroy(problem);
 }
 
+/* f = -x falls for ever, so that no doubling of the steps leaves it as it is. */
+static int falling_upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                         double *f, blv_vec *fx, blv_vec *fy) {
+    (void)user, (void)batch, (void)y;
+    if (f)
+        *f = -blv_vec_at(x, 0);
+    blv_vec_put(fx, 0, -1.0);
+    if (fy)
+        blv_vec_fill(fy, 0.0);
+    return 0;
+}
+
+static void test_end_on_networks(void **state) {
+    (void)state;
+    const blv_problem_def def = {
+        BLV_SIZED(blv_problem_def), .dim_x = 1,          .dim_y = 2,
+        .upper = falling_upper,     .lower = flat_lower, .many_minimizers = true};
+    blv_problem *problem = NULL;
+    assert_int_equal(blv_problem_create(&problem, &def, NULL), BLV_OK);
+    blv_run *run = make_run(problem, "auto", SETTINGS("iters", "200000"));
+    solve_run(run);
+    assert_int_equal(blv_run_result(run)->outcome, BLV_STALLED);
+    blv_run_destroy(run);
+    blv_problem_destroy(problem);
+}
+
 /* ---- The same bits ---- */
 
 typedef struct image {
@@ -438,7 +492,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_quadratics),        cmocka_unit_test(test_tolerance),
         cmocka_unit_test(test_ten_starts),        cmocka_unit_test(test_data_problems),
-        cmocka_unit_test(test_network),           cmocka_unit_test(test_sets),
+        cmocka_unit_test(test_network),           cmocka_unit_test(test_small_network),
+        cmocka_unit_test(test_end_on_networks),   cmocka_unit_test(test_sets),
         cmocka_unit_test(test_gradients_only),    cmocka_unit_test(test_flat_lower_level),
         cmocka_unit_test(test_declared_singular), cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_batches_run_off),

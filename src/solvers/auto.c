@@ -25,6 +25,7 @@ enum {
     PASSES_TO_A_VALUE = 2,
     PENALTY_STEPS = 1000,
     PENALTY_PASSES = 8,
+    PENALTY_BLOCKS = 32, /* as long as the first, at most */
     STEPS_TO_A_LOOK = 16
 };
 static const double batch_weight = 2.0, table_numbers_max = 3e7, penalty_accuracy = 1e-6,
@@ -188,16 +189,21 @@ static void adapt_step(blv_run *run, autom *s, const blv_nested *nested, double 
         *step *= 0.5;
 }
 
+/* f on the whole sum. */
+static blv_flow look_at_f(blv_run *run, autom *s) {
+    s->watched_at = s->passes_in_all;
+    return blv_oracle_upper(run, NULL, blv_run_x(run), blv_run_y(run), &s->f_last, NULL, NULL);
+}
+
 /* Where f has risen by a quarter of what it has fallen by, x has run ahead of y: its step becomes
  * much shorter, and never as long again. Where it stands still the block has nothing left to do. */
-static blv_flow watch_f(blv_run *run, autom *s, const blv_nested *nested) {
-    const double rise = .25, still = 1e-6;
-    double f, *step = blv_nested_scalar(run, nested, "auto_step_x");
-    BLV_TRY(blv_oracle_upper(run, NULL, blv_run_x(run), blv_run_y(run), &f, NULL, NULL));
-    s->watched_at = s->passes_in_all;
-    if (fabs(f - s->f_last) < still * (s->f_first - s->f_least))
+static blv_flow watch_f(blv_run *run, autom *s) {
+    const double rise = .25, still = 1e-6, before = s->f_last;
+    double *step = blv_nested_scalar(run, &s->batches, "auto_step_x");
+    BLV_TRY(look_at_f(run, s));
+    double f = s->f_last;
+    if (fabs(f - before) < still * (s->f_first - s->f_least))
         s->passes = s->block;
-    s->f_last = f;
     if (f <= s->f_least) {
         s->f_least = f;
         keep(run, s, s->best);
@@ -247,7 +253,7 @@ static blv_flow step_on_batches(blv_run *run, autom *s) {
     if (s->passes_in_all >= s->looked_at + 1.0 / LOOKS_IN_A_PASS)
         adapt_step(run, s, &s->batches, 0.0);
     if (s->passes_in_all >= s->watched_at + PASSES_TO_A_VALUE)
-        BLV_TRY(watch_f(run, s, &s->batches));
+        BLV_TRY(watch_f(run, s));
     return BLV_GO;
 }
 
@@ -262,7 +268,7 @@ static blv_flow batch_step(blv_run *run, autom *s) {
         return BLV_GO;
     turn_to(s, ON_WHOLE);
     if (!ran_off)
-        BLV_TRY(watch_f(run, s, &s->batches));
+        BLV_TRY(watch_f(run, s));
     return ran_off || s->f_last > s->f_least ? go_back(run, s, s->best) : BLV_GO;
 }
 
@@ -337,16 +343,34 @@ static bool is_stochastic(const blv_solver *solver) {
     return (solver->uses & BLV_IS_STOCHASTIC) != 0;
 }
 
+static double first_block(const blv_run *run) {
+    return fmax(PENALTY_PASSES, PENALTY_STEPS * pass_of_a_step(run));
+}
+
+/* What f has changed by in all. Where it rises, y fits wrong labels and x has yet to follow: that
+ * is no reason for shorter steps of x. */
+static blv_flow follow_f(blv_run *run, autom *s) {
+    BLV_TRY(look_at_f(run, s));
+    s->f_most = fmax(s->f_most, s->f_last);
+    s->f_least = fmin(s->f_least, s->f_last);
+    return BLV_GO;
+}
+
 /* Where d and r are noise: they end when twice the passes have changed f by no more than a
- * hundredth of what it has changed by in all, two times in a row. */
+ * hundredth of what it has changed by in all, two times in a row, and after many passes anyway. */
 static blv_flow end_on_batches(blv_run *run, autom *s) {
     const double enough = 0.01;
-    BLV_TRY(watch_f(run, s, &s->penalty));
+    BLV_TRY(follow_f(run, s));
     double change = fmax(fabs(s->f_last - s->f_looks[0]), fabs(s->f_looks[0] - s->f_looks[1]));
     s->f_looks[1] = s->f_looks[0];
     s->f_looks[0] = s->f_last;
     s->block *= 2.0;
-    return change <= enough * (s->f_most - s->f_least) ? BLV_STUCK : BLV_GO;
+    bool settled = change <= enough * (s->f_most - s->f_least);
+    if (!settled && s->block <= PENALTY_BLOCKS * first_block(run))
+        return BLV_GO;
+    blv_run_note(run, "ended after %.0f passes: f %s", s->passes_in_all,
+                 settled ? "has settled" : "still changes, but this is long enough");
+    return BLV_STUCK;
 }
 
 static blv_flow begin_penalty(blv_run *run, autom *s) {
@@ -354,7 +378,7 @@ static blv_flow begin_penalty(blv_run *run, autom *s) {
     if (!is_stochastic(s->penalty.solver))
         return BLV_GO;
     s->passes_in_all = 0.0;
-    s->block = fmax(PENALTY_PASSES, PENALTY_STEPS * pass_of_a_step(run));
+    s->block = first_block(run);
     BLV_TRY(begin_batches(run, s, &s->penalty));
     s->f_most = s->f_looks[0] = s->f_looks[1] = s->f_first;
     return BLV_GO;
@@ -368,8 +392,7 @@ static blv_flow penalty_on_batches(blv_run *run, autom *s) {
     if (s->passes_in_all >= s->looked_at + fmax(1.0, a_look))
         adapt_step(run, s, &s->penalty, -0.5);
     if (s->passes_in_all >= s->watched_at + fmax(PASSES_TO_A_VALUE, a_look))
-        BLV_TRY(watch_f(run, s, &s->penalty));
-    s->f_most = fmax(s->f_most, s->f_last);
+        BLV_TRY(follow_f(run, s));
     return s->passes_in_all >= s->block ? end_on_batches(run, s) : BLV_GO;
 }
 

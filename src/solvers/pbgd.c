@@ -10,9 +10,11 @@
  * auto (ours): step_z = 1/L, step_y = 1/(L_f + gamma L), and step_x = 1/(2 L_x), where L_x is the
  * curvature of f + gamma (g - min g) in x with y held: y follows only slowly, so that what x feels
  * is this. L is raised when the steps of z meet more. One batch of f and one of g serve the whole
- * iteration. On batches, automatic y and z take one step each, of the same length but for gamma, at
- * the old point: what is noise in both cancels in gx(x,y) - gx(x,z), where it is multiplied by
- * gamma; and all steps decay as (1 + t/hold)^-1/2. */
+ * iteration. On batches, and where g has many minimizers, automatic y and z take one step each, of
+ * the same length but for gamma, at the old point. What is noise in both then cancels in gx(x,y) -
+ * gx(x,z), where it is multiplied by gamma; and so does what both have still to go: with a z that
+ * runs ahead of y every loss of a network's row is smaller at z, and all their weights fall. On
+ * batches all steps decay as (1 + t/hold)^-1/2. */
 #include "blocks/constants.h"
 #include "blocks/guard.h"
 #include "blocks/inner.h"
@@ -31,7 +33,7 @@ typedef struct pbgd {
     blv_guard guard; /* of automatic x-steps */
     blv_agd agd;
     blv_vec *z, *G;
-    bool y_auto, z_auto;
+    bool y_auto, z_auto, many; /* minimizers */
     double L_f, L, hold;
 } pbgd;
 
@@ -39,6 +41,7 @@ static blv_error pbgd_open(blv_run *run, void *state) {
     pbgd *s = state;
     s->y_auto = isnan(s->step_y);
     s->z_auto = isnan(s->step_z);
+    s->many = blv_problem_definition(blv_run_problem(run))->many_minimizers;
     bool estimate = isnan(s->step_x) || s->y_auto || s->z_auto;
     if (isnan(s->gamma) && !estimate)
         s->gamma = 30.0;
@@ -98,8 +101,9 @@ static blv_flow pbgd_step(blv_run *run, void *state) {
     blv_penalty_look look;
     blv_batches b = blv_penalty_draw(p);
 
-    const bool alike = b.g && s->z_auto && s->y_auto;
-    const double decay = alike ? blv_decay_after(s->hold, blv_run_iteration(run), 0.5) : 1.0;
+    const bool alike = (b.g || s->many) && s->z_auto && s->y_auto;
+    const double decay =
+        alike && (b.f || b.g) ? blv_decay_after(s->hold, blv_run_iteration(run), 0.5) : 1.0;
     if (!alike)
         BLV_TRY(move_z(run, s, b.g));
     BLV_TRY(blv_penalty_direction(run, p, b, s->gamma, x, y, s->z, false, s->G, &s->guard, &look));
