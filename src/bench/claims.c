@@ -198,7 +198,7 @@ static double find_level(const claim_context *c, double *ends) {
         if (cell->runs == 0 || !bench_claim_names(c->results, c->claim, cell->entry))
             continue;
         ends[count] = bench_find_end(c->results, c->variant, e, c->claim->metric).median;
-        count += isfinite(ends[count]);
+        count += isfinite(ends[count]) ? 1 : 0;
     }
     report_sort(ends, count);
     return count > 0 ? report_quantile(ends, count, 0.5) : (double)NAN;

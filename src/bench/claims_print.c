@@ -219,6 +219,27 @@ static void check_doubling(const bench_results *results, FILE *line) {
                 changed, all, changed == 1 ? "s" : "", changed > 0 ? ", and cannot be told" : "");
 }
 
+/* Rows that hardly begin. `auto` ends by itself. */
+static void check_iterations(const bench_results *results, FILE *line) {
+    enum { FEW = 10 };
+    const bench_suite *suite = &results->bench->suite;
+    const bool asks = !suite->has_command && suite->limit.kind != BENCH_ITERATIONS;
+    size_t count = 0;
+    for (size_t e = 0; e < suite->entry_count && asks; e++) {
+        const bench_entry *entry = &suite->entries[e];
+        double least = INFINITY;
+        for (size_t v = 0; v < results->view_count; v++)
+            if (results->views[v].cells[e].runs > 0)
+                least = fmin(least, results->views[v].cells[e].iterations);
+        if (least < FEW && strcmp(entry->solver, "auto") != 0 &&
+            bench_is_shown(results, results->bench->request->paper, entry))
+            fprintf(line, "%s%s (%.0f)",
+                    count++ ? ", " : "The limit is short for rows of fewer than ten iterations: ",
+                    entry->id, least);
+    }
+    fputs(count > 0 ? "; what is said of them is said of their start." : "", line);
+}
+
 /* Rows that tuning has not made better. */
 static void check_tuned(const bench_results *results, FILE *line) {
     size_t count = 0;
@@ -234,8 +255,8 @@ static void check_tuned(const bench_results *results, FILE *line) {
 }
 
 blv_error bench_print_checks(const bench_results *results, report_form form, FILE *out) {
-    static void (*const checks[])(const bench_results *results,
-                                  FILE *line) = {check_budget, check_doubling, check_tuned};
+    static void (*const checks[])(const bench_results *results, FILE *line) = {
+        check_budget, check_doubling, check_iterations, check_tuned};
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
         blv_text_stream text;
         FILE *line = blv_text_open(&text);

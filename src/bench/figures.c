@@ -33,7 +33,8 @@ static bool is_claimed(const bench_results *results, const char *paper, const be
 static bool is_candidate(const bench_results *results, const char *paper, const bench_view *view,
                          size_t e) {
     const bench_cell *cell = &view->cells[e];
-    if (cell->runs == 0 || !bench_is_shown(results, paper, cell->entry))
+    if (cell->runs == 0 || !isfinite(cell->value.median) || /* it ran off */
+        !bench_is_shown(results, paper, cell->entry))
         return false;
     if (strchr(cell->id, '=') || strcmp(strchr(cell->id, '/'), "/published") == 0)
         return true;
@@ -136,12 +137,13 @@ static blv_error draw_curves(const bench_results *results, const char *paper, si
     const bench_suite *suite = &results->bench->suite;
     const char *const second = second_measure(suite, paper);
     const char *const columns[] = {"iteration", "seconds", "calls", suite->metric, second};
+    const report_axis first = /* what the limit is of */
+        suite->limit.kind == BENCH_ITERATIONS ? REPORT_OVER_ITERATIONS : REPORT_OVER_TIME;
     const struct {
         const char *what;
         report_axis over;
-    } wanted[MOST_PANELS] = {{suite->metric, REPORT_OVER_TIME},
-                             {suite->metric, REPORT_OVER_CALLS},
-                             {second, REPORT_OVER_TIME}};
+    } wanted[MOST_PANELS] = {
+        {suite->metric, first}, {suite->metric, REPORT_OVER_CALLS}, {second, first}};
     report_figure panels[MOST_PANELS];
     blv_run_groups groups;
     blv_arena arena = {0};

@@ -96,7 +96,7 @@ static blv_error multiply(const bench_job *chosen, const char *key, double facto
 blv_error bench_tuned_set(const bench *b, size_t variant, size_t entry, blv_values *set) {
     const size_t from = tuned_entry(&b->suite, entry);
     const bench_job *chosen = bench_chosen(b, variant, from);
-    const double factor = b->suite.entries[entry].detuned;
+    const double detuned = b->suite.entries[entry].detuned, factor = detuned == 1.0 ? 0.0 : detuned;
     const char *key;
     json_t *values;
     *set = (blv_values){0};

@@ -400,6 +400,28 @@ head -n 4 full/stored.jsonl | head -c -20 >torn.jsonl
 refused "torn.jsonl: line 4: expected a JSON object" bench ./small.json --from torn.jsonl
 refused "nowhere.jsonl: cannot be read" bench ./small.json --from nowhere.jsonl
 
+# ---- A tuned row that ends worse over all seeds shows the untuned runs, and says so
+sed '/"kind":"run".*"entry":"soba\/tuned"/s/"failed":false/"failed":true/' full/stored.jsonl >worse.jsonl
+if cmp -s worse.jsonl full/stored.jsonl; then fail "no run was changed"; fi
+run 0 bench ./small.json --from worse.jsonl -o worse --no-plots --no-store
+out_has "soba/tuned at kappa = 5"
+out_has "but over all seeds the untuned row, which is shown, ends better"
+awk '$1 == "soba/untuned" { untuned = $2 } $1 == "soba/tuned" { tuned = $2 }
+    /^The level/ { bad += tuned == "" || tuned != untuned; seen++ } END { exit bad > 0 || seen != 2 }' out ||
+    fail "the tuned row is not that of the untuned runs"
+
+# ---- A claim that is judged by another measure
+sed 's|{"text": "nobody".*|{"text": "by another", "who": ["aid-cg/inner=20"], "of": ["s-tfbo"], "by": "end", "metric": "grad_norm"}|' \
+    small.json >other.json
+run 0 bench ./other.json --from full/stored.jsonl -o other --no-plots --no-store
+awk '/^s-tfbo\/untuned/ && !want { want = $8 } # of grad_norm, at kappa = 5
+    /^Claim: by another/ { claim = 1 }
+    claim && /kappa = 5:.*s-tfbo ended at / { sub(/.*s-tfbo ended at /, ""); said = $1 }
+    END { exit !(want > 0 && (said - want) ^ 2 < 1e-8) }' out ||
+    fail "the claim is not about grad_norm"
+sed 's|"metric": "grad_norm"|"metric": "nothing"|' other.json >wrong.json
+refused "wrong.json: claims[2].metric: 'nothing' is not in 'show'" bench ./wrong.json --from full/stored.jsonl
+
 # ---- Finished runs are not made again; half a line is dropped; what is missing is made
 cut() { # without times and numbers of the store
     sed 's/"seconds":[^,]*,//g;s/"processor_share":[^,]*,//;s/,"run":[0-9nul]*}/}/' "$1" | sort
