@@ -174,6 +174,7 @@ static void check_scaled(const char *path, blv_layout layout, bool dense) {
 
 static void test_mixed_tables_in_tasks(void **state) {
     (void)state;
+    blv_dataset *dense = read_text("a,label\n1,p\n2,q\n", OPTIONS(.layout = BLV_LAYOUT_DENSE));
     const char *path = put_mixed("mixed", 12); /* 5 of 41 are not zero */
     blv_dataset *d = NULL;
     assert_int_equal(blv_dataset_read(&d, path, NULL, NULL), BLV_OK);
@@ -181,9 +182,10 @@ static void test_mixed_tables_in_tasks(void **state) {
     bool mixed = false;
     assert_int_equal(blv_dataset_centre_table(&d, 1, true, &mixed, NULL), BLV_OK);
     assert_true(mixed && !blv_dataset_view_of(d)->dense);
-    blv_dataset *const none[] = {d, NULL};
-    assert_int_equal(blv_dataset_centre_table(none, 2, false, &mixed, NULL), BLV_OK);
-    assert_true(mixed && blv_dataset_view_of(d)->dense);
+    blv_dataset *const others[] = {d, NULL, dense}; /* dense already, and not aligned */
+    assert_int_equal(blv_dataset_centre_table(others, 3, false, &mixed, NULL), BLV_OK);
+    assert_true(mixed && blv_dataset_view_of(d)->dense && blv_dataset_view_of(dense)->dense);
+    blv_dataset_release(dense);
     assert_int_equal(blv_dataset_centre_table(NULL, 1, false, &mixed, NULL), BLV_E_ARGUMENT);
     assert_int_equal(blv_dataset_centre_table(&d, 1, false, NULL, NULL), BLV_E_ARGUMENT);
     blv_dataset_release(d);

@@ -45,15 +45,20 @@ static FILE *go_on(blv_run *run) {
     return NULL;
 }
 
-/* A pipe waits for its reader; a signal ends the waiting, which open() would take up again. */
-static FILE *begin(const char *path) {
-    enum { PAUSE = 20000000 };
+/* A pipe waits for its reader; a request to stop ends the waiting, which open() would go on with.
+ */
+static FILE *begin(const blv_run *run, const char *path) {
+    static const struct timespec pause = {.tv_nsec = 20000000};
     struct stat about;
     int fd;
-    while ((fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666)) < 0)
-        if (errno != ENXIO || stat(path, &about) != 0 || !S_ISFIFO(about.st_mode) ||
-            nanosleep(&(struct timespec){.tv_nsec = PAUSE}, NULL) != 0)
+    while ((fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666)) < 0) {
+        if (errno != ENXIO || stat(path, &about) != 0 || !S_ISFIFO(about.st_mode))
             return NULL;
+        if (nanosleep(&pause, NULL) != 0 || atomic_load(&run->stop_requested)) {
+            errno = EINTR;
+            return NULL;
+        }
+    }
     FILE *file = fcntl(fd, F_SETFL, 0) == 0 ? fdopen(fd, "w") : NULL;
     if (!file)
         close(fd);
@@ -82,7 +87,7 @@ blv_error blv_trace_open(blv_run *run) {
     run->trace = run->trace_at > 0 && writes ? go_on(run) : NULL;
     if (!run->trace) {
         run->trace_at = 0;
-        run->trace = begin(writes ? run->trace_path : "/dev/null");
+        run->trace = begin(run, writes ? run->trace_path : "/dev/null");
     }
     if (blv_agree(run, !run->trace) != 0.0)
         return blv_run_fail(run, BLV_E_FILE, "trace %s: %s", run->trace_path, strerror(errno));

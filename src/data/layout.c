@@ -146,7 +146,7 @@ static blv_error all_dense(blv_dataset *const *datasets, size_t count, blv_messa
     blv_dataset **changed = calloc(count, sizeof(blv_dataset *));
     blv_error error = blv_need_memory(changed, why);
     for (size_t s = 0; !error && s < count; s++) {
-        if (!datasets[s])
+        if (!datasets[s] || datasets[s]->view.dense)
             continue;
         changed[s] = blv_dataset_share(datasets[s]);
         error = changed[s] ? make_dense(changed[s], "the table", why) : blv_explain_memory(why);

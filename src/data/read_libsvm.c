@@ -32,6 +32,10 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
 }
 
+static bool is_digit(char c) {
+    return (unsigned char)(c - '0') < 10;
+}
+
 static bool ends_word(char c) {
     return is_blank(c) || c == '\n' || c == '#';
 }
@@ -116,13 +120,16 @@ static blv_error take_pairs(svm_file *f, const char **cursor) {
     size_t n = f->column.count;
     uint64_t next = 0;
     for (;;) {
-        while (is_blank(*p))
-            p++;
-        if (*p == '\n' || *p == '#')
-            break;
+        p += *p == ' '; /* mostly one, and a digit behind it */
+        if (!is_digit(*p)) {
+            while (is_blank(*p))
+                p++;
+            if (*p == '\n' || *p == '#')
+                break;
+        }
         uint64_t index = 0;
         const char *q = p;
-        for (; (unsigned char)(*q - '0') < 10; q++)
+        for (; is_digit(*q); q++)
             index = 10 * index + (uint64_t)(*q - '0');
         if (*q != ':' || q == p) {
             q = next == 0 ? skip_qid(p) : NULL;

@@ -28,8 +28,9 @@ typedef struct request {
 static const cli_argument table[] = {
     CLI_POSITION(TEXT, request, name, "list|SUITE",
                  "no suite is named; 'bilevel bench list' lists them"),
-    CLI_OPTION("solvers", TEXT, request, bench.solvers, "NAME,NAME,...|all|papers",
-               "solvers that run (default papers: those of the suite); one that the suite does not "
+    CLI_OPTION("solvers", TEXT, request, bench.solvers, "NAMES|all|papers",
+               "solvers that run, with commas (default papers: those of the suite); one that the "
+               "suite does not "
                "have runs with its defaults; all: the suite's, and all others with their defaults"),
     CLI_OPTION("seeds", WHOLE, request, bench.seeds, "N",
                "runs of each solver, with seeds 0 to N-1", .from = 1, .to = 1000),
