@@ -322,8 +322,8 @@ static void test_same_runs(void **state) {
 /* A finite gradient and a step that make y infinite, wherever the next wait is: undone, with the
  * iterations and norms of the run that waits. (Whose oracles may have been called once more.) */
 static void test_undone(void **state) {
-    static const char *const settings[] = {"step_x", "0.02", "step_y", "1e200", "step_v",
-                                           "0.2",    "iters",  "400",  NULL};
+    static const char *const settings[] = {"step_x", "0.02",  "step_y", "1e200", "step_v",
+                                           "0.2",    "iters", "400",    NULL};
     uint64_t last = 0, ends = 0;
     (void)state;
     for (int i = 1; i <= 100; i++) {

@@ -58,8 +58,8 @@ static void expect_same_words(int argc, char **argv) {
     first = words;
     double others = !ranks->broadcast(ranks->context, 0, &first, sizeof first) || first != words;
     if (!ranks->sum(ranks->context, 1, &others) || others != 0.0)
-        cli_die("%.0f of %d ranks have other arguments than the first, or another version",
-                others, ranks->count);
+        cli_die("%.0f of %d ranks have other arguments than the first, or another version", others,
+                ranks->count);
 }
 
 void cli_ranks_start(int argc, char **argv) {

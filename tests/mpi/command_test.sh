@@ -154,11 +154,13 @@ apart() {
         - "$bilevel" "$1" >said.txt 2>refused
 }
 code=0
+# shellcheck disable=SC2016
 apart '"$bilevel" solve hyperclean --problem-set train=digits.csv --iters 3 --no-store' || code=$?
 [ $code -eq 2 ] || fail "exit code $code where a rank has another file"
 grep -q "^bilevel solve: digits.csv: [0-9]* bytes on rank 0 and [0-9]* on rank 1" refused ||
     fail "no message about another file: $(cat refused)"
 code=0
+# shellcheck disable=SC2016
 apart '"$bilevel" solve quadratic --iters 1$RANK --no-store' || code=$?
 [ $code -eq 2 ] || fail "exit code $code where a rank has other arguments"
 grep -q "^bilevel: 1 of 2 ranks have other arguments than the first" refused ||
@@ -167,6 +169,7 @@ grep -q "^bilevel: 1 of 2 ranks have other arguments than the first" refused ||
 # 40,000 images, 250 MB as numbers, where a process may have 230 MB: three have room for them. (Not
 # with sanitizers, whose own memory is more.)
 small() (
+    # shellcheck disable=SC3045
     ulimit -d 230000
     "$@"
 )

@@ -106,7 +106,8 @@ static void test_sums(void **state) {
 }
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-/* However many values are summed, no rank can be short of memory for them: the others would wait. */
+/* However many values are summed, no rank can be short of memory for them: the others would wait.
+ */
 static void test_no_memory(void **state) {
     enum { MANY = 1 << 21 };
     (void)state;
@@ -182,9 +183,12 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),         cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_failures),     cmocka_unit_test(test_agree),
-        cmocka_unit_test(test_one_exchange), cmocka_unit_test(test_conformance),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_agree),
+        cmocka_unit_test(test_one_exchange),
+        cmocka_unit_test(test_conformance),
         cmocka_unit_test(test_refused),
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
         cmocka_unit_test(test_no_memory),

@@ -17,7 +17,9 @@
 #include <stdlib.h>
 
 enum { FEW = 512, TAG = 22, MOST_BYTES = 1 << 30, PATIENCE = 5 /* seconds */, ROUNDS_MAX = 32 };
-enum { ROOM = 1 << 17 }; /* values that are summed at once; more come one such part after the other */
+enum {
+    ROOM = 1 << 17
+}; /* values that are summed at once; more come one such part after the other */
 
 typedef struct mpi_ranks {
     blv_ranks ranks;

@@ -94,8 +94,8 @@ static bool gather(const blv_space *s, const void *v, double *host) {
         size_t count = s->local;
         for (size_t i = 0; rank == ranks->rank && i < count; i++) {
             numbers[i] = blv_space_element(s, i);
-            values[i] = s->precision == BLV_F32 ? (double)((const float *)v)[i]
-                                                : ((const double *)v)[i];
+            values[i] =
+                s->precision == BLV_F32 ? (double)((const float *)v)[i] : ((const double *)v)[i];
         }
         well = ranks->broadcast(ranks->context, rank, &count, sizeof count) &&
                ranks->broadcast(ranks->context, rank, numbers, count * sizeof *numbers) &&
