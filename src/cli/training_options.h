@@ -53,6 +53,14 @@ void cli_facts_training(cli_task_facts *facts, const cli_training *training,
 void cli_training_describe(json_t *object, const cli_training *training, const blv_task_sets *sets);
 /* "Stored as run 7; ..."; nothing for 0. */
 void cli_print_stored(int64_t run);
+/* Of the result of a task, called TYPE: how it was learned. */
+#define CLI_LEARNED_FIELDS(type)                                                                   \
+    BLV_FIELD(type, solver, TEXT), BLV_FIELD(type, seed, WHOLE),                                   \
+        BLV_FIELD(type, iterations, WHOLE), BLV_FIELD(type, seconds, REAL),                        \
+        BLV_FIELD_RECORD("counts", type, counts, blv_counts_fields),                               \
+        BLV_FIELD_RECORD("setup_counts", type, setup_counts, blv_counts_fields),                   \
+        BLV_FIELD_WITH("certificate", type, certificate, RECORD, BLV_WHEN(type, certified),        \
+                       .fields = blv_certificate_fields)
 /* A share or a loss for a table; "-" where it is not known. */
 enum { CLI_CELL = 24 };
 void cli_format_share(double value, char text[CLI_CELL]);

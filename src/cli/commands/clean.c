@@ -302,24 +302,12 @@ static const blv_field rule_fields[] = {BLV_FIELD(blv_clean_result, rows, SIZE),
                                          .when = 1 + offsetof(blv_clean_result, truth_known)},
                                         {0}};
 
-static const blv_field run_fields[] = {
-    BLV_FIELD(blv_clean_result, folds, SIZE),
-    BLV_FIELD(blv_clean_result, ridge, REAL),
-    BLV_FIELD(blv_clean_result, trusted_weight, REAL),
-    BLV_FIELD_AS("model", blv_clean_result, model_text, TEXT, 0),
-    BLV_FIELD(blv_clean_result, solver, TEXT),
-    BLV_FIELD(blv_clean_result, seed, WHOLE),
-    BLV_FIELD(blv_clean_result, iterations, WHOLE),
-    BLV_FIELD(blv_clean_result, seconds, REAL),
-    BLV_FIELD_RECORD("counts", blv_clean_result, counts, blv_counts_fields),
-    BLV_FIELD_RECORD("setup_counts", blv_clean_result, setup_counts, blv_counts_fields),
-    {.name = "certificate",
-     .kind = BLV_KIND_RECORD,
-     .offset = offsetof(blv_clean_result, certificate),
-     .size = sizeof(blv_certificate),
-     .fields = blv_certificate_fields,
-     .when = 1 + offsetof(blv_clean_result, certified)},
-    {0}};
+static const blv_field run_fields[] = {BLV_FIELD(blv_clean_result, folds, SIZE),
+                                       BLV_FIELD(blv_clean_result, ridge, REAL),
+                                       BLV_FIELD(blv_clean_result, trusted_weight, REAL),
+                                       BLV_FIELD_AS("model", blv_clean_result, model_text, TEXT, 0),
+                                       CLI_LEARNED_FIELDS(blv_clean_result),
+                                       {0}};
 
 static json_t *describe_finding(const finding *f) {
     json_t *object = json_object(), *models = json_object();

@@ -222,20 +222,7 @@ static const blv_field gain_fields[] = {
     BLV_FIELD(blv_tune_result, kept, BOOL),
     {0}};
 
-static const blv_field run_fields[] = {
-    BLV_FIELD(blv_tune_result, solver, TEXT),
-    BLV_FIELD(blv_tune_result, seed, WHOLE),
-    BLV_FIELD(blv_tune_result, iterations, WHOLE),
-    BLV_FIELD(blv_tune_result, seconds, REAL),
-    BLV_FIELD_RECORD("counts", blv_tune_result, counts, blv_counts_fields),
-    BLV_FIELD_RECORD("setup_counts", blv_tune_result, setup_counts, blv_counts_fields),
-    {.name = "certificate",
-     .kind = BLV_KIND_RECORD,
-     .offset = offsetof(blv_tune_result, certificate),
-     .size = sizeof(blv_certificate),
-     .fields = blv_certificate_fields,
-     .when = 1 + offsetof(blv_tune_result, certified)},
-    {0}};
+static const blv_field run_fields[] = {CLI_LEARNED_FIELDS(blv_tune_result), {0}};
 
 static void set_quality(json_t *object, bool real, const char *set, const blv_quality *q) {
     char loss[48], accuracy[48];
