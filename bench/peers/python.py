@@ -1,7 +1,7 @@
 """What the Python package costs, and what it is beside other ways to solve a PyTorch problem.
 
     python.py [--only overhead,loop,start,penalties,network,noisy,labels] [--seconds N] [--seeds N,...]
-              [--jobs N] [--markdown FILE]
+              [--jobs N] [--ways NAME,...] [--markdown FILE]
 
 overhead  A NumPy problem whose functions do nothing: time of an iteration beyond the functions.
 loop      SOBA on a PyTorch problem, beside the same steps as a hand-written loop: time of an iteration.
@@ -16,7 +16,8 @@ penalties, network, noisy
           or its default). Phi is certified afterwards, by a tight solve of the lower level from
           where the method was. Each is run with several settings, the steps of Adam being those of
           one grid; the setting with the least median over the seeds counts, and all are printed.
-          A seed is that of the data, or of the network's start; --jobs: so many seeds at once.
+          A seed is that of the data, or of the network's start; --jobs: so many seeds at
+          once. --ways: some of auto, bilevel, plain loop, TorchOpt and Betty.
 labels    LabelCleaner().fit(X, y) beside cleanlab on the sets of clean.py (--sets NAME,...): means over
           uniform and hard noise of 10, 20 and 40%, at most 300 rows, and over the seeds, with the
           difference and its standard error over the seeds. --models: some of "logistic regression"
@@ -231,11 +232,11 @@ class Watch:
         return now < self.seconds
 
     def certify(self, phi):
-        """Of the first points each, then of every one that comes a quarter later."""
+        """Of the first points each, then of every one that comes half as late again."""
         chosen, k = [], 0
         while k < len(self.points):
             chosen.append(k)
-            k = max(k + 1, round(1.25 * k))
+            k = max(k + 1, round(1.5 * k))
         self.known = [(self.points[k][0], phi(*self.points[k][1:])) for k in chosen]
         return min(value for _, value in self.known)
 
@@ -379,8 +380,8 @@ def with_bilevel(f, g, x0, y0, setting, watch):
 
 
 # Adam's steps above and, where it is used there, below: the same ones for everybody.
-STEPS, STEPS_BELOW = (0.3, 1.0, 3.0), (0.02, 0.05)
-BOTH = [(lr, below) for lr in STEPS for below in STEPS_BELOW]
+STEPS = 0.3, 1.0, 3.0
+BOTH = [(lr, below) for lr in (1.0, 3.0) for below in (0.02, 0.05)]
 
 
 def by_adam(lr, below):
@@ -389,7 +390,7 @@ def by_adam(lr, below):
 
 
 WAYS = {
-    "bilevel, auto": (with_bilevel, [("auto", {})]),
+    "auto": (with_bilevel, [("auto", {})]),
     "bilevel": (
         with_bilevel,
         [("s-tfbo", {"eta_x": factor}) for factor in (10, 30)] + [by_adam(*steps) for steps in BOTH],
@@ -400,7 +401,7 @@ WAYS = {
 }
 
 
-def times_of(make, seed, seconds):
+def times_of(make, seed, seconds, ways):
     """Seconds until each share, by way and setting, from one start."""
     f, g, x0, y0 = make(seed=seed)
     exact = bilevel.implicit(g, tol=1e-5)
@@ -412,7 +413,8 @@ def times_of(make, seed, seconds):
             return np.inf
 
     found = {}
-    for name, (way, settings) in WAYS.items():
+    for name in ways:
+        way, settings = WAYS[name]
         way(f, g, x0, y0, settings[0], Watch(0.02))  # what is imported and made at first calls
         for setting in settings:
             watch = Watch(seconds)
@@ -429,15 +431,16 @@ def times_of(make, seed, seconds):
     return times
 
 
-def peers(title, make, seeds, seconds, jobs):
+def peers(title, make, seeds, seconds, jobs, ways):
     print(title, flush=True)
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         count = len(seeds)
-        found = list(pool.map(times_of, [make] * count, seeds, [seconds] * count))
+        found = list(pool.map(times_of, [make] * count, seeds, [seconds] * count, [ways] * count))
     rows = []
     for i, share in enumerate(SHARES):
-        for name, (_, settings) in WAYS.items():
-            each = {str(one): [times.get((name, str(one)), [np.inf] * 3)[i] for times in found] for one in settings}
+        for name in ways:
+            settings = [str(setting) for setting in WAYS[name][1]]
+            each = {one: [times.get((name, one), [np.inf] * 3)[i] for times in found] for one in settings}
             medians = {one: np.median(times) for one, times in each.items()}
             best = min(medians, key=medians.get)
             figures = " ".join(f"{when * 1e3:.0f}" for when in each[best])
@@ -536,12 +539,13 @@ def main():
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--seeds", default="0,1,2,3")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--ways", default=",".join(WAYS))
     parser.add_argument("--sets")
     parser.add_argument("--models")
     parser.add_argument("--markdown")
     options = parser.parse_args()
     rows, seeds = [], [int(seed) for seed in options.seeds.split(",")]
-    compared = seeds, options.seconds, options.jobs
+    compared = seeds, options.seconds, options.jobs, options.ways.split(",")
     parts = {
         "overhead": overhead,
         "loop": loop,
