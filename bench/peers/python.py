@@ -1,7 +1,7 @@
 """What the Python package costs, and what it is beside other ways to solve a PyTorch problem.
 
     python.py [--only overhead,loop,start,penalties,network,noisy,labels] [--seconds N] [--seeds N,...]
-              [--markdown FILE]
+              [--jobs N] [--ways NAME,...] [--markdown FILE]
 
 overhead  A NumPy problem whose functions do nothing: time of an iteration beyond the functions.
 loop      SOBA on a PyTorch problem, beside the same steps as a hand-written loop: time of an iteration.
@@ -14,12 +14,15 @@ penalties, network, noisy
           any method found: bilevel, a plain loop (L-BFGS below, conjugate gradients, Adam above),
           TorchOpt (custom_root with conjugate gradients) and Betty (Adam below, conjugate gradients
           or its default). Phi is certified afterwards, by a tight solve of the lower level from
-          where the method was. Each is run with several settings; the best one counts, and all are
-          printed. The first of the seeds is that of the network's start.
+          where the method was. Each is run with several settings, the steps of Adam being those of
+          one grid; the setting with the least median over the seeds counts, and all are printed.
+          A seed is that of the data, or of the network's start; --jobs: so many seeds at
+          once. --ways: some of auto, bilevel, plain loop, TorchOpt and Betty.
 labels    LabelCleaner().fit(X, y) beside cleanlab on the sets of clean.py (--sets NAME,...): means over
           uniform and hard noise of 10, 20 and 40%, at most 300 rows, and over the seeds, with the
-          difference and its standard error over the seeds. --models: "logistic regression" or
-          "random forest" alone.
+          difference and its standard error over the seeds. --models: some of "logistic regression"
+          and "random forest" (find_label_issues on cross-validated probabilities, columns
+          standardized), "as it comes" (CleanLearning().fit(X, y)).
 
 One thread each. Needs torch and scikit-learn, and torchopt, betty-ml and cleanlab where these are
 compared.
@@ -29,6 +32,9 @@ import argparse
 import logging
 import time
 import warnings
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 
 import numpy as np
 import torch
@@ -225,27 +231,18 @@ class Watch:
         self.points.append((now, x.detach().clone(), y.detach().clone()))
         return now < self.seconds
 
-    def least(self, phi):
-        """Of some points, more of them early."""
-        last = len(self.points) - 1
-        tried = {round(last * (i / 8) ** 2) for i in range(9)}
-        self.known = {k: phi(*self.points[k][1:]) for k in tried}
-        return min(self.known.values())
+    def certify(self, phi):
+        """Of the first points each, then of every one that comes half as late again."""
+        chosen, k = [], 0
+        while k < len(self.points):
+            chosen.append(k)
+            k = max(k + 1, round(1.5 * k))
+        self.known = [(self.points[k][0], phi(*self.points[k][1:])) for k in chosen]
+        return min(value for _, value in self.known)
 
-    def reached(self, phi, target):
-        """When Phi was first at most the target: between the last known point above it and the
-        first one below."""
-        below = min((k for k, value in self.known.items() if value <= target), default=None)
-        if below is None:
-            return np.inf
-        above = max((k for k in self.known if k < below), default=-1)
-        while below - above > 1:
-            middle = (above + below) // 2
-            if phi(*self.points[middle][1:]) <= target:
-                below = middle
-            else:
-                above = middle
-        return self.points[below][0]
+    def reached(self, target):
+        """When Phi was first at most the target."""
+        return min((when for when, value in self.known if value <= target), default=np.inf)
 
 
 class Enough(Exception):
@@ -326,7 +323,7 @@ def with_betty(f, g, x0, y0, setting, watch):
     from betty.engine import Engine
     from betty.problems import ImplicitProblem
 
-    lr, kind, steps = setting
+    lr, lr_lower, kind, steps = setting
 
     class Variables(torch.nn.Module):
         def __init__(self, start):
@@ -353,7 +350,7 @@ def with_betty(f, g, x0, y0, setting, watch):
         return level(name, config, module, optimizer, train_data_loader=nothing, device="cpu")
 
     upper = made(Upper, "upper", x0, lr, Config(retain_graph=True))
-    lower = made(Lower, "lower", y0, 0.05, Config(type=kind, unroll_steps=steps, cg_iterations=20))
+    lower = made(Lower, "lower", y0, lr_lower, Config(type=kind, unroll_steps=steps, cg_iterations=20))
     engine = Engine(
         config=EngineConfig(train_iters=10**9),
         problems=[upper, lower],
@@ -382,8 +379,31 @@ def with_bilevel(f, g, x0, y0, setting, watch):
         pass
 
 
-def peers(title, problem, seconds):
-    f, g, x0, y0 = problem
+# Adam's steps above and, where it is used there, below: the same ones for everybody.
+STEPS = 0.3, 1.0, 3.0
+BOTH = [(lr, below) for lr in (1.0, 3.0) for below in (0.02, 0.05)]
+
+
+def by_adam(lr, below):
+    """minimaxopt with Adam, all three variables moved at once."""
+    return "minimaxopt", {"optimizer": "adam", "order": "simultaneous", "eta0": below, "factor_x": lr / below}
+
+
+WAYS = {
+    "auto": (with_bilevel, [("auto", {})]),
+    "bilevel": (
+        with_bilevel,
+        [("s-tfbo", {"eta_x": factor}) for factor in (10, 30)] + [by_adam(*steps) for steps in BOTH],
+    ),
+    "plain loop": (plain, STEPS),
+    "TorchOpt": (with_torchopt, STEPS),
+    "Betty": (with_betty, [(*steps, *how) for steps in BOTH for how in (("cg", 20), ("darts", 1), ("darts", 2))]),
+}
+
+
+def times_of(make, seed, seconds, ways):
+    """Seconds until each share, by way and setting, from one start."""
+    f, g, x0, y0 = make(seed=seed)
     exact = bilevel.implicit(g, tol=1e-5)
 
     def phi(x, y):
@@ -392,41 +412,49 @@ def peers(title, problem, seconds):
         except bilevel.BilevelError:  # a step into nowhere
             return np.inf
 
-    steps = (0.1, 0.3, 1.0)
-    ways = {
-        "bilevel": (with_bilevel, [("auto", {})] + [("s-tfbo", {"eta_x": factor}) for factor in (1, 3, 10, 30)]),
-        "plain loop": (plain, steps),
-        "TorchOpt": (with_torchopt, steps),
-        "Betty": (with_betty, [(lr, *how) for lr in steps for how in (("cg", 20), ("darts", 1))]),
-    }
-    plain(f, g, x0, y0, 0.1, Watch(0.01))  # PyTorch imports a second's worth at its first products
-    found = []
-    for name, (way, settings) in ways.items():
+    found = {}
+    for name in ways:
+        way, settings = WAYS[name]
+        way(f, g, x0, y0, settings[0], Watch(0.02))  # what is imported and made at first calls
         for setting in settings:
             watch = Watch(seconds)
             try:
                 way(f, g, x0, y0, setting, watch)
-                found.append((name, str(setting), watch, watch.least(phi)))
-                print(f"  {name}, {setting}: {len(watch.points)} points, least Phi {found[-1][-1]:.6f}", flush=True)
             except Exception as error:
                 print(f"  {name}, {setting}: {type(error).__name__}: {error}", flush=True)
-    start, end = phi(x0, y0), min(least for *_, least in found)
-    print(f"{title}: Phi is {start:.6f} at the start, {end:.6f} at best")
+                continue
+            found[name, str(setting)] = watch, watch.certify(phi)
+    start, end = phi(x0, y0), min(least for _, least in found.values())
+    targets = [end + share * (start - end) for share in SHARES]
+    times = {key: [watch.reached(target) for target in targets] for key, (watch, _) in found.items()}
+    print(f"  seed {seed}: Phi is {start:.4f} at the start, {end:.4f} at best", flush=True)
+    return times
+
+
+def peers(title, make, seeds, seconds, jobs, ways):
+    print(title, flush=True)
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        count = len(seeds)
+        found = list(pool.map(times_of, [make] * count, seeds, [seconds] * count, [ways] * count))
     rows = []
-    for share in SHARES:
-        target = end + share * (start - end)
+    for i, share in enumerate(SHARES):
         for name in ways:
-            times = [(watch.reached(phi, target), setting) for who, setting, watch, _ in found if who == name]
-            when, setting = min(times, default=(np.inf, "none ran"))
-            text = f"{when:.2f} s" if np.isfinite(when) else f"not in {seconds:g} s"
-            every = "; ".join(f"{setting} {when:.2f}" for when, setting in times)
-            print(f"  within {share:4.0%}: {name:12} {text:>12}   {setting}   (all: {every})", flush=True)
-            rows.append([f"{title}, within {share:.0%}, {name}", f"{text} ({setting})"])
+            settings = [str(setting) for setting in WAYS[name][1]]
+            each = {one: [times.get((name, one), [np.inf] * 3)[i] for times in found] for one in settings}
+            medians = {one: np.median(times) for one, times in each.items()}
+            best = min(medians, key=medians.get)
+            figures = " ".join(f"{when * 1e3:.0f}" for when in each[best])
+            text = f"{medians[best]:.3f} s" if np.isfinite(medians[best]) else f"not in {seconds:g} s"
+            print(f"  within {share:4.0%}: {name:14} {text:>12}   {best} (ms from each start: {figures})", flush=True)
+            rows.append([f"{title}, within {share:.0%}, {name}", f"{text} ({best})"])
+            for one, median in medians.items():
+                print(f"      {median:8.3f}  {one}")
     return rows
 
 
 def labels(sets, seeds, chosen):
     import clean
+    from cleanlab.classification import CleanLearning
     from sklearn.datasets import make_classification
     from threadpoolctl import threadpool_limits
 
@@ -446,11 +474,16 @@ def labels(sets, seeds, chosen):
         clean.find_label_issues(given, p, n_jobs=1)
         return clean.get_label_quality_scores(given, p)
 
-    ways = {"LabelCleaner": lambda x, given: LabelCleaner(n_jobs=1).fit(x, given).label_quality_}
+    def as_it_comes(x, given):
+        cleaner = CleanLearning(seed=0, find_label_issues_kwargs={"n_jobs": 1}).fit(x, given)
+        return cleaner.get_label_issues()["label_quality"].to_numpy()
+
+    others = {"as it comes": as_it_comes}
     for name, model in models.items():
-        if chosen and name not in chosen.split(","):
-            continue
-        ways["cleanlab, " + name] = lambda x, given, model=model: cleanlab(model, x, given)
+        others[name] = lambda x, given, model=model: cleanlab(model, x, given)
+    ways = {"LabelCleaner": lambda x, given: LabelCleaner(n_jobs=1).fit(x, given).label_quality_}
+    for name in chosen.split(",") if chosen else others:
+        ways["cleanlab, " + name] = others[name]
     groups = [clean.SETS[name] for name in ("development", "seen", "held-out")]  # not the last ones
     known = {name: load for group in groups for name, load in group.items()}
     # before anything is timed: imports and first calls
@@ -505,18 +538,21 @@ def main():
     parser.add_argument("--only", default="overhead,loop,penalties,network")
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--seeds", default="0,1,2,3")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--ways", default=",".join(WAYS))
     parser.add_argument("--sets")
     parser.add_argument("--models")
     parser.add_argument("--markdown")
     options = parser.parse_args()
     rows, seeds = [], [int(seed) for seed in options.seeds.split(",")]
+    compared = seeds, options.seconds, options.jobs, options.ways.split(",")
     parts = {
         "overhead": overhead,
         "loop": loop,
         "start": lambda: start(seeds),
-        "penalties": lambda: peers("20-class penalties", softmax_problem(), options.seconds),
-        "network": lambda: peers("decay of a network", network_problem(seed=seeds[0]), options.seconds),
-        "noisy": lambda: peers("the same, wrong labels", network_problem(0.2, seed=seeds[0]), options.seconds),
+        "penalties": lambda: peers("20-class penalties", softmax_problem, *compared),
+        "network": lambda: peers("decay of a network", network_problem, *compared),
+        "noisy": lambda: peers("the same, wrong labels", partial(network_problem, 0.2), *compared),
         "labels": lambda: labels(options.sets, seeds, options.models),
     }
     for name in options.only.split(","):

@@ -186,7 +186,8 @@ def result_of(solution: Any, problem: Any, rows: list[str], run_id: int | None =
     """A copy of a blv_solution."""
     notes, i = [], 0
     while solution.notes[i] != ffi.NULL:
-        notes.append(text(solution.notes[i]))
+        note = text(solution.notes[i])  # which has the names of C
+        notes.append(note.replace("no lower_hvp", "no hvp").replace("no lower_cross", "no jvp"))
         i += 1
     x, y = array_of(solution.x, solution.dim_x), array_of(solution.y, solution.dim_y)
     x, y = problem.restore(x, y)

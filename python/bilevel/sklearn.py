@@ -33,6 +33,12 @@ _SCALINGS = {
     "rows": lib.BLV_TASK_SCALE_ROWS,
     "none": lib.BLV_TASK_SCALE_NONE,
 }
+_MODELS = {
+    "auto": lib.BLV_CLEAN_AUTO,
+    "linear": lib.BLV_CLEAN_LINEAR,
+    "mlp": lib.BLV_CLEAN_MLP,
+    "forest": lib.BLV_CLEAN_FOREST,
+}
 
 
 def _task_progress(context: Any, progress: Any) -> int:
@@ -123,6 +129,7 @@ class LabelCleaner(BaseEstimator):  # type: ignore[misc]
         At most one of the three; by default as many are suspect as are expected to be wrong.
     relabel : fit_resample gives suspects the believed label; False: it leaves them out.
     scaling : "auto", "unit", "standard", "rows" or "none".
+    model : "auto" chooses from "linear", "mlp" (a small network) and "forest"; linear is fastest.
     random_state : of everything that is drawn; None is 0.
     n_jobs : threads; None: all processors.
 
@@ -147,6 +154,7 @@ class LabelCleaner(BaseEstimator):  # type: ignore[misc]
         false_alarms: float | None = None,
         relabel: bool = False,
         scaling: str = "auto",
+        model: str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -156,6 +164,7 @@ class LabelCleaner(BaseEstimator):  # type: ignore[misc]
         self.false_alarms = false_alarms
         self.relabel = relabel
         self.scaling = scaling
+        self.model = model
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -190,6 +199,7 @@ class LabelCleaner(BaseEstimator):  # type: ignore[misc]
             threshold=self.threshold or 0.0,
             flag_share=self.flag_share or 0.0,
             false_alarms=self.false_alarms or 0.0,
+            model=_choice("model", self.model, _MODELS),
             no_certificate=True,
         )
         result = _call(

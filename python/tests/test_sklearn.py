@@ -171,6 +171,7 @@ def test_pickle_clone_pipeline_and_search():
     "estimator, message",
     [
         (LabelCleaner(scaling="odd"), "scaling is 'odd'"),
+        (LabelCleaner(model="odd"), "model is 'odd'"),
         (LabelCleaner(folds=1), "folds"),
         (LabelCleaner(threshold=2.0), "threshold is 2.0"),
         (LabelCleaner(n_jobs="a"), "n_jobs is 'a'"),
@@ -192,7 +193,8 @@ def test_trusted_rows_must_fit():
         LabelCleaner().fit(X, noisy, X[:3])
 
 
-def test_same_as_the_command(tmp_path):
+@pytest.mark.parametrize("model", ["auto", "linear", "mlp", "forest"])
+def test_same_as_the_command(tmp_path, model):
     """suspects.csv of `bilevel clean` has the same probabilities, to the last digit."""
     import os
 
@@ -207,14 +209,14 @@ def test_same_as_the_command(tmp_path):
     header = ",".join([*(f"p{i}" for i in range(64)), "label"])
     (tmp_path / "rows.csv").write_text("\n".join([header, *lines]) + "\n")
     subprocess.run(
-        [command, "clean", "rows.csv", "-o", "out.csv", "--no-store"],
+        [command, "clean", "rows.csv", "-o", "out.csv", "--no-store", "--model", model],
         cwd=tmp_path,
         check=True,
         capture_output=True,
     )
     rows = [line.split(",") for line in (tmp_path / "out.csv").read_text().splitlines()[1:]]
     theirs = {int(row[0]): float(row[3]) for row in rows}
-    ours = LabelCleaner().fit(X, noisy).label_quality_
+    ours = LabelCleaner(model=model).fit(X, noisy).label_quality_
     assert [theirs[i] for i in range(300)] == ours.tolist()
 
 

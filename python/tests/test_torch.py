@@ -346,7 +346,8 @@ def test_kept_tensors_stay_valid(memory):
 
 def test_the_documentation_runs():
     """Its blocks, one after the other."""
-    text = (Path(__file__).parents[2] / "docs" / "python.md").read_text()
-    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
-    assert len(blocks) >= 5
-    exec("\n".join(blocks), {"__name__": "documentation"})
+    for page, least in (("docs/python.md", 5), ("README.md", 1)):
+        text = (Path(__file__).parents[2] / page).read_text()
+        blocks = re.findall(r"```python\n(.*?)```", text, re.S)
+        assert len(blocks) >= least
+        exec("\n".join(blocks), {"__name__": "documentation"})
