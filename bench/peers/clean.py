@@ -144,6 +144,16 @@ SETS = {
         "ploidy": lambda: table("rpart", "stagec", "ploidy"),
         "churn": lambda: table("modeldata", "wa_churn", "churn"),
     },
+    "new": {
+        "plebiscite": lambda: table("carData", "Chile", "vote"),
+        "titanic": lambda: table("carData", "TitanicSurvival", "survived"),
+        "labour": lambda: table("carData", "Mroz", "lfp"),
+        "attrition": lambda: table("modeldata", "attrition", "Attrition"),
+        "credit": lambda: table("modeldata", "credit_data", "Status"),
+        "frogs": lambda: table("DAAG", "frogs", "pres.abs"),
+        "infertility": lambda: table("datasets", "infert", "case", ["stratum", "pooled.stratum"]),
+        "insurance": lambda: table("AER", "HealthInsurance", "insurance"),
+    },
 }
 
 
