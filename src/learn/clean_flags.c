@@ -2,8 +2,8 @@
  *
  * At most as many as labels are expected to be wrong, the least probable labels first
  * (clean_share.c); as long as the rows allow that all labels are right, only labels that are not
- * much likelier right than wrong, and the least probable one. Never suspect: a row whose likeliest class
- * is its label, a row of a class too small to judge, and the best rows of every class. */
+ * much likelier right than wrong, and the least probable one. Never suspect: a row whose likeliest
+ * class is its label, a row of a class too small to judge, and the best rows of every class. */
 #include "bilevel/ranks.h"
 #include "learn/clean_work.h"
 #include "learn/row_sets.h"
