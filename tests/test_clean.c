@@ -252,6 +252,36 @@ static void test_stopped(void **state) {
     blv_task_sets_destroy(sets);
 }
 
+/* Many columns: a request to stop acts while they are prepared, before anything is learned. */
+static void test_stopped_early(void **state) {
+    (void)state;
+    enum { MANY = 20, WIDE = 130 };
+    static double x[MANY * WIDE];
+    static int32_t label[MANY];
+    uint64_t seed = 3;
+    for (size_t i = 0; i < MANY * WIDE; i++)
+        x[i] = task_noise(&seed);
+    for (size_t i = 0; i < MANY; i++)
+        label[i] = (int32_t)(i % 2);
+    const blv_dataset_view view = {.size = sizeof view,
+                                   .rows = MANY,
+                                   .columns = WIDE,
+                                   .dense = x,
+                                   .stride = WIDE,
+                                   .classes = 2,
+                                   .label = label};
+    blv_dataset *set = NULL;
+    blv_task_sets *sets = NULL;
+    assert_int_equal(blv_dataset_create(&set, &view, NULL, NULL), BLV_OK);
+    assert_int_equal(blv_task_sets_create(&sets, set, NULL, NULL, BLV_TASK_SCALE_AUTO, NULL),
+                     BLV_OK);
+    task_log log = {.stop_at = 2};
+    expect_error(sets, NULL, &log, BLV_E_STOPPED, "stopped");
+    assert_int_equal(log.starts, 0);
+    blv_task_sets_destroy(sets);
+    blv_dataset_release(set);
+}
+
 static void test_failed(void **state) {
     (void)state;
     blv_task_sets *sets = task_sets(ROWS, VAL_ROWS, 0, TASK_CLASSES, WRONG_EACH);
@@ -662,11 +692,12 @@ int main(void) {
         cmocka_unit_test(test_figures),       cmocka_unit_test(test_without_val),
         cmocka_unit_test(test_rules),         cmocka_unit_test(test_apply),
         cmocka_unit_test(test_resumed),       cmocka_unit_test(test_stopped),
-        cmocka_unit_test(test_failed),        cmocka_unit_test(test_rejected),
-        cmocka_unit_test(test_sets),          cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_noise),         cmocka_unit_test(test_network),
-        cmocka_unit_test(test_rare_class),    cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_share),         cmocka_unit_test(test_skewed),
-        cmocka_unit_test(test_failed_in_f32), cmocka_unit_test(test_forest)};
+        cmocka_unit_test(test_stopped_early), cmocka_unit_test(test_failed),
+        cmocka_unit_test(test_rejected),      cmocka_unit_test(test_sets),
+        cmocka_unit_test(test_memory),        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_network),       cmocka_unit_test(test_rare_class),
+        cmocka_unit_test(test_overlap),       cmocka_unit_test(test_share),
+        cmocka_unit_test(test_skewed),        cmocka_unit_test(test_failed_in_f32),
+        cmocka_unit_test(test_forest)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

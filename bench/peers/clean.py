@@ -1,6 +1,6 @@
 """bilevel clean against cleanlab and against a model of the trusted rows alone, nothing tuned.
 
-    clean.py BILEVEL [--only NAME,...] [--group development|seen|held-out|last|fresh] [--rows N] [--seeds N]
+    clean.py BILEVEL [--only NAME,...] [--group development|seen|held-out|last|fresh|new] [--rows N] [--seeds N]
              [--peers FILE] [--alone] [--markdown FILE] [--sets]
     clean.py BILEVEL --right [--group ...] [--only ...] [--rows N] [--seeds N]
     clean.py BILEVEL --promises [--group ...] [--only ...] [--rows N] [--seeds N]
@@ -13,7 +13,8 @@ is what any threshold on the same scores can have at most for recall and precisi
 both with as many rows flagged as are wrong. "none": runs that flag nothing, "emptied": classes that
 lose all rows. Development sets were looked at while the method was made, seen sets at the end of an
 earlier version of it, held-out sets at the end of two and of this one, the last ones at the end of one
-and of this one, the fresh ones once, at the end of this one. Files of some are in the folder BILEVEL_DATA.
+and of this one, the fresh ones at the end of this one and after a change of how many are flagged,
+the new ones when that change was made. Files of some are in the folder BILEVEL_DATA.
 --peers: figures of the others are kept there, to be used again; BILEVEL "-" makes only these, --alone none.
 --right: the labels as they are, none made wrong: the share of rows that is flagged, set by set.
 --promises: AUROC with none, a quarter, a half and all of the trusted rows; in how many runs of how many
@@ -143,6 +144,16 @@ SETS = {
         "possums": lambda: table("DAAG", "possum", "Pop", ["case", "site"]),
         "ploidy": lambda: table("rpart", "stagec", "ploidy"),
         "churn": lambda: table("modeldata", "wa_churn", "churn"),
+    },
+    "new": {
+        "plebiscite": lambda: table("carData", "Chile", "vote"),
+        "titanic": lambda: table("carData", "TitanicSurvival", "survived"),
+        "labour": lambda: table("carData", "Mroz", "lfp"),
+        "attrition": lambda: table("modeldata", "attrition", "Attrition"),
+        "credit": lambda: table("modeldata", "credit_data", "Status"),
+        "frogs": lambda: table("DAAG", "frogs", "pres.abs"),
+        "infertility": lambda: table("datasets", "infert", "case", ["stratum", "pooled.stratum"]),
+        "insurance": lambda: table("AER", "HealthInsurance", "insurance"),
     },
 }
 

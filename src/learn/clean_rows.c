@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_COMPARED = 2000 };
+enum { MOST_COMPARED = 2000, COLUMNS_AT_ONCE = 64 };
 static const double most_deviations = 5.0; /* of a column from its mean */
 static const double as_ranks = 0.8;        /* correlation with them of a column that stays */
 
@@ -98,8 +98,12 @@ static bool is_skewed(column_ranks *r) {
     }
     if (inside == 0)
         return false;
-    for (size_t i = 0; i < r->count; i++) {
-        const double z = r->sorted[i] - mean, rank = rank_of(r, r->sorted[i]) - 0.5;
+    for (size_t i = 0, from = 0, to = 0; i < r->count; i++) {
+        if (i == to) /* from here to `to` all are equal */
+            for (from = i; to < r->count && r->sorted[to] == r->sorted[from];)
+                to++;
+        const double rank = 0.5 * (double)(from + to) / n - 0.5;
+        const double z = r->sorted[i] - mean;
         zz += z * z / n;
         rr += rank * rank / n;
         zr += z * rank / n;
@@ -129,13 +133,17 @@ static bool take_column(const blv_numbers *train, size_t j, column_ranks *r) {
 
 /* A linear model of a skewed column sees its few large values alone: such a column becomes the sum
  * of itself and its ranks in train. */
-static blv_error add_ranks(blv_numbers *sets, blv_message *why) {
+static blv_error add_ranks(blv_cleaning *c, blv_numbers *sets) {
     const size_t columns = sets[0].view.columns;
     column_ranks r = {.sorted = malloc((MOST_COMPARED + 1) * sizeof *r.sorted)};
-    blv_error error = r.sorted ? BLV_OK : blv_explain_memory(why);
+    blv_error error = r.sorted ? BLV_OK : blv_explain_memory(c->why);
     for (size_t j = 0; error == BLV_OK && j + 1 < columns; j++) {
-        if (!take_column(&sets[0], j, &r))
-            error = blv_explain(why, BLV_E_DEVICE, "the exchange between ranks failed");
+        if (j % COLUMNS_AT_ONCE == 0)
+            blv_task_say(&c->task, "column %zu of %zu", j + 1, columns - 1);
+        if (c->task.stopped)
+            error = blv_explain(c->why, BLV_E_STOPPED, "stopped on request: nothing is written");
+        else if (!take_column(&sets[0], j, &r))
+            error = blv_explain(c->why, BLV_E_DEVICE, "the exchange between ranks failed");
         if (error != BLV_OK || !is_skewed(&r))
             continue;
         for (size_t s = 0; s < 3; s++)
@@ -160,7 +168,7 @@ static blv_error take_dense(blv_cleaning *c, const blv_dataset *const *from,
     for (size_t i = 0; error == BLV_OK && i < 3; i++)
         error = standardize(from[i], shift, shift + columns, &sets[i], c->why);
     if (error == BLV_OK)
-        error = add_ranks(sets, c->why);
+        error = add_ranks(c, sets);
     for (size_t i = 0; error == BLV_OK && i < 3; i++)
         if (from[i])
             error = blv_dataset_create(to[i], &sets[i].view, NULL, c->why);

@@ -30,7 +30,7 @@ static const double least_sharp = -2.5, sharp_step = 0.15; /* log a */
 static const double share_step = 0.01, slack = 0.03;
 static const double too_many = 0.65; /* rows that look wrong, to believe that labels are */
 /* In logarithms of chances. */
-static const double clearly_likelier = 2.0, about_as_likely[] = {1.0, 4.0}; /* [surely] */
+static const double clearly_likelier = 2.0, about_as_likely[] = {0.75, 3.0}; /* [surely] */
 static const double least_chance = 1e-12;
 
 typedef struct share_fit {
