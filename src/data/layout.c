@@ -163,7 +163,7 @@ static blv_error all_dense(blv_dataset *const *datasets, size_t count, blv_messa
 
 blv_error blv_dataset_centre_table(blv_dataset *const *datasets, size_t count, bool stay_sparse,
                                    bool *mixed, blv_message *why) {
-    enum { FEW = 16 };
+    static const double few = 16.0;
     if (!datasets || count == 0 || !datasets[0] || !mixed)
         return blv_explain(why, BLV_E_ARGUMENT, "table: a NULL argument");
     const blv_dataset_view *v = &datasets[0]->view;
@@ -178,7 +178,7 @@ blv_error blv_dataset_centre_table(blv_dataset *const *datasets, size_t count, b
     const bool fits =
         blv_dataset_expect_memory(datasets[0], (uint64_t)cells, blv_value_size(v->precision), "",
                                   "", NULL) == BLV_OK;
-    if (FEW * stored < (double)v->rows * (double)v->columns ||
+    if (few * stored < (double)v->rows * (double)v->columns ||
         blv_ranks_agree(v->ranks, fits ? BLV_OK : BLV_E_MEMORY, NULL) != BLV_OK)
         return BLV_OK;
     return all_dense(datasets, count, why);
