@@ -1,6 +1,7 @@
 /* Which label becomes which: the problem label-noise, from a safe start.
  *
- *   1. the ridge by decades and the weight of trusted rows, with the noise that is expected
+ *   1. the ridge by decades, with the noise that is expected; for sparse rows less noise; the
+ * weight of trusted rows
  *   2. the solver on ridge, weight and noise, with the gradient of the held-out loss in them
  *   3. again with other noise, where more rows look wrong than are said to be
  *   4. networks in place of the linear models, where these have less held-out loss
@@ -22,7 +23,7 @@
 enum { ITERATIONS = 10, OTHER_ITERATIONS = 500, DEALS = 3, AGAIN = 2 };
 static const double look_wrong = 0.05; /* share of rows, beyond that of wrong labels */
 static const double most_wrong = 0.45; /* or a class would be that of its wrong labels */
-static const double expected_right = 0.8, prior_rows = 10.0;
+static const double expected_wrong = 0.2, least_wrong = 1e-4, prior_rows = 10.0;
 static const double lowest_ridge = 1e-9, decade = 2.302585092994046;
 static const double search_tolerance = 1e-2, final_tolerance = 1e-3, little_gain = 5e-3,
                     little_run_gain = 1e-2;
@@ -38,11 +39,11 @@ typedef struct noise_fit {
     uint32_t *part, *val_part;
     bool dense;
     size_t classes, folds, dim_x, dim_y;
-    size_t first_logit;   /* of x: 1 without trusted rows, 2 with */
-    double *x, *y, *best; /* the present point, and the y of the best one */
-    double *start;        /* the noise that is expected */
-    double none;          /* the loss that the first model has */
-    double gradient;      /* |gy| at y = 0: what tolerances are relative to */
+    size_t first_logit;    /* of x: 1 without trusted rows, 2 with */
+    double *x, *y, *best;  /* the present point, and the y of the best one */
+    double *start, *noise; /* the noise that is expected, and that is tried */
+    double none;           /* the loss that the first model has */
+    double gradient;       /* |gy| at y = 0: what tolerances are relative to */
 } noise_fit;
 
 /* ---- The problem ---- */
@@ -87,10 +88,11 @@ static blv_error start_work(noise_fit *f) {
     return blv_task_start_work(&c->task, &start, f->problem);
 }
 
-static void expect_noise(noise_fit *f) {
+/* A share of wrong labels, alike for all classes. */
+static void spread_noise(const noise_fit *f, double wrong, double *noise) {
     const size_t K = f->classes;
     for (size_t i = 0; i < K * K; i++)
-        f->start[i] = i % (K + 1) == 0 ? expected_right : (1.0 - expected_right) / (double)(K - 1);
+        noise[i] = i % (K + 1) == 0 ? 1.0 - wrong : wrong / (double)(K - 1);
 }
 
 static void write_logits(noise_fit *f, const double *noise) {
@@ -185,6 +187,28 @@ static blv_error search_ridge(noise_fit *f, double *least) {
     return BLV_OK;
 }
 
+/* Fewer wrong labels than expected, as long as that is better. Models of sparse rows are sure of
+ * any label: the solver comes a short way only, and a noise that is too large at its start ends as
+ * a record of what they confuse. */
+static blv_error search_noise(noise_fit *f, double *least) {
+    const size_t K = f->classes, logits = K * (K - 1);
+    double *kept = blv_arena_alloc(&f->arena, logits, sizeof *kept);
+    bool better = true;
+    if (!kept)
+        return blv_explain_memory(f->cleaning->why);
+    for (double wrong = 0.25 * expected_wrong; better && wrong > least_wrong; wrong *= 0.25) {
+        const double before = *least;
+        memcpy(kept, f->x + f->first_logit, logits * sizeof *kept);
+        spread_noise(f, wrong, f->noise);
+        write_logits(f, f->noise);
+        BLV_CHECK(try_value(f, 0, f->x[0], least, &better));
+        if (!(*least < before))
+            memcpy(f->x + f->first_logit, kept, logits * sizeof *kept);
+    }
+    return_to_best(f);
+    return BLV_OK;
+}
+
 static blv_error search_weight(noise_fit *f, double *least) {
     for (bool better = true; better && f->x[1] < 3.0 * decade;)
         BLV_CHECK(try_value(f, 1, f->x[1] + 0.6 * decade, least, &better));
@@ -265,6 +289,7 @@ static blv_error open_fit(noise_fit *f, blv_cleaning *c, blv_dataset *train, blv
     f->part = blv_arena_alloc(&f->arena, v->rows + 1, sizeof *f->part);
     f->val_part = blv_arena_alloc(&f->arena, blv_rows_in(val) + 1, sizeof *f->val_part);
     f->start = blv_arena_alloc(&f->arena, K * K, sizeof *f->start);
+    f->noise = blv_arena_alloc(&f->arena, K * K, sizeof *f->noise);
     f->x = blv_arena_alloc(&f->arena, f->dim_x, sizeof *f->x);
     f->y = blv_arena_alloc(&f->arena, f->dim_y, sizeof *f->y);
     f->best = blv_arena_alloc(&f->arena, f->dim_y, sizeof *f->best);
@@ -278,12 +303,14 @@ static void close_fit(noise_fit *f) {
 
 static blv_error learn(noise_fit *f) {
     double least = INFINITY;
-    expect_noise(f);
+    spread_noise(f, expected_wrong, f->start);
     BLV_CHECK(make_problem(f));
     BLV_CHECK(start_work(f));
     write_logits(f, f->start);
     BLV_CHECK(look(f, NULL, &f->gradient));
     BLV_CHECK(search_ridge(f, &least));
+    if (!f->dense)
+        BLV_CHECK(search_noise(f, &least));
     if (f->val)
         BLV_CHECK(search_weight(f, &least));
     f->dim_x = f->first_logit + f->classes * (f->classes - 1);
