@@ -286,6 +286,11 @@ static void set_how_much(bench_verdict *verdict, double times, const char *unit)
              unit == bench_points ? "%+.2f %s" : "%.3g %s", times, unit);
 }
 
+/* Within 0.1 %: nothing comes first. */
+static bool are_alike(double a, double b) {
+    return isfinite(a) && isfinite(b) && fabs(a - b) <= 1e-3 * fabs(b);
+}
+
 /* By how much `last`, at a, comes before or after the others, at b. */
 static void put_how_much(const claim_context *c, double a, double b, bench_verdict *verdict) {
     static const char *const words[][2] = {
@@ -295,7 +300,9 @@ static void put_how_much(const claim_context *c, double a, double b, bench_verdi
         [BENCH_BY_SPREAD] = {"times less change", "times more change"},
         [BENCH_BY_CHANGE] = {"times less change", "times more change"}};
     const bool ahead = a <= b;
-    if (isinf(a) || isinf(b))
+    if (are_alike(a, b))
+        snprintf(verdict->how_much, sizeof verdict->how_much, "alike");
+    else if (isinf(a) || isinf(b))
         snprintf(verdict->how_much, sizeof verdict->how_much, "%s%s", isinf(a) ? "" : "others ",
                  isinf(a) && isinf(b) ? "neither"
                  : is_about_level(c)  ? "never"
@@ -320,8 +327,6 @@ static void decide(const claim_context *c, const claim_side *last, double score,
              disturbed ? "; other programs disturbed the clock" : "");
 }
 
-static const double alike = 1e-3; /* nothing comes first */
-
 static void judge(const claim_context *c, const claim_sides *who, const claim_sides *of,
                   const blv_values *bounds, bench_verdict *verdict) {
     const claim_side *last = last_of(who), *next = best_of(of, who);
@@ -345,8 +350,7 @@ static void judge(const claim_context *c, const claim_sides *who, const claim_si
                  "%.80s changed by %.2f %% and %.80s by %.2f %%, no more than seeds", last->name,
                  100.0 * last->score, next->name, 100.0 * next->score);
         not_judged(verdict, "no more than seeds", text);
-    } else if (c->factor == 1.0 && isfinite(last->score) && isfinite(next->score) &&
-               fabs(last->score - next->score) <= alike * fabs(next->score)) {
+    } else if (c->factor == 1.0 && are_alike(last->score, next->score)) {
         put_sentence(c, last, other);
         snprintf(text, sizeof text, "%.100s, and %.100s is within 0.1 %% of that", other,
                  next->name);

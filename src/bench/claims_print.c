@@ -92,12 +92,12 @@ void bench_print_claims(const bench_results *results, report_form form, FILE *ou
 
 /* ---- A row of the summary ---- */
 
-/* The worst outcome of all variants, and those that differ. */
-static void put_outcomes(const bench_verdict *first, size_t count, FILE *out) {
+/* The worst outcome of all variants, between marks, and those that differ. */
+static void put_outcomes(const bench_verdict *first, size_t count, const char *mark, FILE *out) {
     bench_outcome worst = BENCH_HOLDS;
     for (size_t i = 0; i < count; i++)
         worst = first[i].outcome > worst ? first[i].outcome : worst;
-    fprintf(out, "**%s**", bench_outcome_words[worst]);
+    fprintf(out, "%s%s%s", mark, bench_outcome_words[worst], mark);
     for (bench_outcome outcome = BENCH_HOLDS; outcome < worst; outcome++) {
         bool is_first = true;
         for (size_t i = 0; i < count; i++) {
@@ -130,41 +130,79 @@ static void put_range(const bench_verdict *first, size_t count, size_t i, FILE *
     fputs(most->how_much, out);
 }
 
-static void put_row(const bench_results *results, const bench_verdict *first, size_t count,
-                    FILE *out) {
-    const bench *b = results->bench;
-    bool reversed = false;
-    fprintf(out, "%s\t| ", first->stated->paper ? first->stated->paper : "-");
-    report_markdown_text(out, first->claim);
-    fputs(" | ", out);
-    put_outcomes(first, count, out);
-    fputs(" | ", out);
+static void put_amounts(const bench_verdict *first, size_t count, FILE *out) {
     for (size_t i = 0; i < count; i++) {
         bool is_new = true;
         for (size_t k = 0; k < i; k++)
             is_new = is_new && !says_the_same(&first[i], &first[k]);
-        reversed = reversed || first[i].is_reversed;
         if (!is_new)
             continue;
         fputs(i > 0 ? "; " : "", out);
         put_range(first, count, i, out);
     }
-    fprintf(out, " | %s | %llu | [`%s`](#%s) |\n",
-            b->suite.has_command ? "-"
-            : reversed           ? "opposite"
-                                 : "same",
-            (unsigned long long)b->suite.seeds, b->facts.command, b->suite.name);
+}
+
+/* How many verdicts are about the same claim. */
+static size_t count_variants(const bench_results *results, size_t first) {
+    size_t count = 1;
+    while (first + count < results->verdict_count &&
+           results->verdicts[first + count].stated == results->verdicts[first].stated)
+        count++;
+    return count;
 }
 
 blv_error bench_put_rows(const bench_results *results, FILE *out, blv_message *why) {
+    const bench *b = results->bench;
     (void)why;
     for (size_t i = 0, count; i < results->verdict_count; i += count) {
         const bench_verdict *first = &results->verdicts[i];
-        for (count = 1; i + count < results->verdict_count && first[count].stated == first->stated;)
-            count++;
-        put_row(results, first, count, out);
+        bool has_half = false, reversed = false;
+        count = count_variants(results, i);
+        for (size_t k = 0; k < count; k++) {
+            has_half = has_half || first[k].has_half;
+            reversed = reversed || first[k].is_reversed;
+        }
+        fprintf(out, "%s\t| [`%s`](#%s) | ", first->stated->paper ? first->stated->paper : "-",
+                b->facts.command, b->suite.name);
+        report_markdown_text(out, first->claim);
+        fputs(" | ", out);
+        put_outcomes(first, count, "**", out);
+        fputs(" | ", out);
+        put_amounts(first, count, out);
+        fprintf(out, " | %s | %llu |\n",
+                reversed   ? "opposite"
+                : has_half ? "same"
+                           : "-",
+                (unsigned long long)b->suite.seeds);
     }
     return BLV_OK;
+}
+
+blv_error bench_print_verdicts(const bench_results *results, FILE *out) {
+    report_table table = {.align = "lll"};
+    report_table_add(&table, "claim\tverdict\tby how much");
+    for (size_t i = 0, count; i < results->verdict_count; i += count) {
+        const bench_verdict *first = &results->verdicts[i];
+        blv_text_stream text;
+        FILE *line = blv_text_open(&text);
+        count = count_variants(results, i);
+        if (line) {
+            put_outcomes(first, count, "", line);
+            fputc('\t', line);
+            put_amounts(first, count, line);
+        }
+        char *words = blv_text_close(&text), *amounts = words ? strrchr(words, '\t') : NULL;
+        table.lost = table.lost || !amounts;
+        if (amounts) {
+            *amounts++ = '\0';
+            report_table_row(&table, (const char *const[]){first->claim, words, amounts});
+        }
+        free(words);
+    }
+    if (results->verdict_count == 0)
+        report_table_free(&table);
+    return results->verdict_count == 0 ? BLV_OK
+                                       : report_table_print(&table, REPORT_AS_HTML, 0, out);
 }
 
 /* ---- What the runs decide ---- */
@@ -209,12 +247,12 @@ static void check_doubling(const bench_results *results, FILE *line) {
     size_t all = 0, changed = 0;
     for (size_t i = 0; i < results->verdict_count; i++) {
         const bench_verdict *verdict = &results->verdicts[i];
-        const bool is_it = verdict->is_judged &&
-                           bench_claim_is_of(verdict->stated, results->bench->request->paper);
+        const bool is_it =
+            verdict->has_half && bench_claim_is_of(verdict->stated, results->bench->request->paper);
         all += is_it;
         changed += is_it && verdict->is_reversed;
     }
-    if (all > 0 && !results->bench->suite.has_command)
+    if (all > 0)
         fprintf(line, "From half of the limit to all of it %zu of %zu verdicts change%s%s.",
                 changed, all, changed == 1 ? "s" : "", changed > 0 ? ", and cannot be told" : "");
 }

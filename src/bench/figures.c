@@ -95,11 +95,12 @@ static blv_error groups_of(blv_arena *arena, const bench_results *results, const
     if (!groups->group || !groups->runs || !info)
         return BLV_E_MEMORY;
     for (size_t e = 0; e < view->count; e++) {
+        const size_t source = results->sources[v * view->count + e];
         groups->group[e].label = view->cells[e].entry->id;
         for (size_t i = 0; i < b->job_count && is_drawn(results, paper, view, e); i++) {
             const bench_job *job = &b->jobs[i];
-            if (job->kind != BENCH_RUN || job->variant != v || job->entry != e || !job->record ||
-                job->record->point_count == 0)
+            if (job->kind != BENCH_RUN || job->variant != v || job->entry != source ||
+                !job->record || job->record->point_count == 0)
                 continue;
             blv_stored_run *run = &groups->runs[groups->count++];
             *run = (blv_stored_run){.info = info, .best = view->least_phi, .group = e};
@@ -255,9 +256,10 @@ void bench_figure_name(const bench_results *results, const char *paper, size_t v
     memcpy(name + used, ".svg", sizeof ".svg");
 }
 
-void bench_figure_caption(const bench_results *results, size_t variant,
+void bench_figure_caption(const bench_results *results, const char *paper, size_t variant,
                           char text[BENCH_NAME_SIZE]) {
     const bench_suite *suite = &results->bench->suite;
     const char *of = results->views[variant].name;
-    snprintf(text, BENCH_NAME_SIZE, "%.120s%s%.60s", suite->title, *of ? ", " : "", of);
+    snprintf(text, BENCH_NAME_SIZE, "%.100s%s%.50s%s%.30s", suite->title, *of ? ", " : "", of,
+             paper ? "; claims: " : "", paper ? paper : "");
 }

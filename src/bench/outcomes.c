@@ -23,11 +23,12 @@ static bool agrees(const bench_results *part, size_t i, const bench_verdict *who
 static void settle(const bench_suite *suite, bench_verdict *whole, const bench_results *parts,
                    size_t i) {
     const size_t groups = suite->seeds < BENCH_GROUPS ? (size_t)suite->seeds : BENCH_GROUPS;
-    const bool half = !suite->has_command && parts[HALF_TIME].verdicts[i].is_judged;
     size_t agree = 0;
     for (size_t g = 1; g <= groups; g++)
         agree += agrees(&parts[g], i, whole);
-    whole->is_reversed = half && !agrees(&parts[HALF_TIME], i, whole);
+    whole->has_half =
+        whole->is_judged && !suite->has_command && parts[HALF_TIME].verdicts[i].is_judged;
+    whole->is_reversed = whole->has_half && !agrees(&parts[HALF_TIME], i, whole);
     const bool is_noise = groups - agree > groups / BENCH_GROUPS; /* one of five may differ */
     const bench_verdict *published = &parts[AS_PUBLISHED].verdicts[i];
     whole->outcome = !whole->is_judged || whole->is_reversed || is_noise ? BENCH_CANNOT_BE_TOLD
@@ -37,7 +38,7 @@ static void settle(const bench_suite *suite, bench_verdict *whole, const bench_r
     if (whole->is_judged)
         snprintf(whole->steady, sizeof whole->steady, "%s%zu of %zu %sseeds %s so",
                  suite->has_command   ? ""
-                 : !half              ? "not judged at half the limit; "
+                 : !whole->has_half   ? "not judged at half the limit; "
                  : whole->is_reversed ? "the opposite at half the limit; "
                                       : "the same at half the limit; ",
                  agree, groups, suite->seeds > groups ? "groups of " : "",

@@ -66,7 +66,8 @@ typedef struct bench_verdict {
     bench_outcome outcome;
     double level;
     bool is_judged, held;
-    bool is_reversed; /* half of the time says the opposite */
+    bool has_half;    /* half of the time says something about it, too */
+    bool is_reversed; /* and that is the opposite */
     char text[640];
     char how_much[80]; /* "2.5 times faster" */
     double times;      /* 2.5 */
@@ -145,7 +146,8 @@ blv_error bench_figure_draw(const bench_results *results, const char *paper, siz
 enum { BENCH_NAME_SIZE = 200 };
 void bench_figure_name(const bench_results *results, const char *paper, size_t variant,
                        char name[BENCH_NAME_SIZE]);
-void bench_figure_caption(const bench_results *results, size_t variant, char text[BENCH_NAME_SIZE]);
+void bench_figure_caption(const bench_results *results, const char *paper, size_t variant,
+                          char text[BENCH_NAME_SIZE]);
 /* At the end, and at the first point that reaches a level; metric NULL: the suite's. */
 bench_band bench_find_end(const bench_results *results, size_t variant, size_t entry,
                           const char *metric);
@@ -163,6 +165,8 @@ blv_error bench_put_stored(const bench_results *results, FILE *out, blv_message 
 blv_error bench_print_view(const bench_results *results, const bench_view *view, report_form form,
                            FILE *out);
 void bench_print_claims(const bench_results *results, report_form form, FILE *out);
+/* A table for a page: claim, verdict, by how much. */
+blv_error bench_print_verdicts(const bench_results *results, FILE *out);
 /* Whether the budget decides: what is left of the gap, what half of the limit says, and whether
  * tuning has made a row worse. */
 blv_error bench_print_checks(const bench_results *results, report_form form, FILE *out);

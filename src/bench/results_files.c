@@ -170,7 +170,7 @@ static blv_error put_figures(FILE *out, const bench_results *results, size_t v, 
         if (!bench_is_first_of_paper(suite, i))
             continue;
         BLV_CHECK(bench_figure_draw(results, paper, v, &svg, why));
-        bench_figure_caption(results, v, caption);
+        bench_figure_caption(results, paper, v, caption);
         if (svg.data)
             report_html_drawing(out, svg.data, caption);
         free(svg.data);
@@ -210,19 +210,21 @@ static blv_error put_page(const bench_results *results, FILE *out, blv_message *
     report_html_element(out, "p", suite->reproduces.paper);
     report_html_element(out, "p", suite->reproduces.figure);
     report_html_element(out, "h2", "What the paper claims, and the result");
-    report_html_element(out, "p", suite->reproduces.claim);
+    report_html_paragraph(out, "Published: %s", suite->reproduces.claim);
     fputs("<div class=\"answer\">\n", out);
-    bench_print_claims(results, REPORT_AS_HTML, out);
+    BLV_CHECK(bench_print_verdicts(results, out));
     if (results->verdict_count == 0)
         report_html_element(out, "p", "The suite states no claim.");
     fputs("</div>\n", out);
+    for (size_t v = 0; v < results->view_count && !b->request->no_plots; v++)
+        BLV_CHECK(put_figures(out, results, v, why));
     put_protocol(out, results);
     BLV_CHECK(bench_print_checks(results, REPORT_AS_HTML, out));
+    report_html_element(out, "h2", "Each claim");
+    bench_print_claims(results, REPORT_AS_HTML, out);
     for (size_t v = 0; v < results->view_count; v++) {
         const char *name = results->views[v].name;
         report_html_element(out, "h2", *name ? name : "Results");
-        if (!b->request->no_plots)
-            BLV_CHECK(put_figures(out, results, v, why));
         BLV_CHECK(bench_print_view(results, &results->views[v], REPORT_AS_HTML, out));
     }
     char *text = json_dumps(suite->root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));

@@ -109,6 +109,25 @@ static bool is_shown(const bench_results *results, const bench_cell *cell) {
            bench_is_shown(results, paper, cell->entry);
 }
 
+static bool is_untuned(const bench_cell *cell) {
+    return strcmp(strchr(cell->id, '/'), "/untuned") == 0;
+}
+
+/* The tuned entry of an untuned one, or the other way round, that has the same runs: nothing that
+ * was tried was better. NULL: none. */
+static const bench_cell *find_twin(const bench_results *results, const bench_view *view,
+                                   const bench_cell *cell) {
+    for (const bench_cell *other = view->cells; other < view->cells + view->count; other++)
+        if (other != cell && strcmp(other->entry->solver, cell->entry->solver) == 0 &&
+            (is_untuned(cell) ? other->is_chosen : cell->is_chosen && is_untuned(other)) &&
+            other->runs == cell->runs && other->value.median == cell->value.median &&
+            other->seconds == cell->seconds && other->calls == cell->calls &&
+            is_shown(results, other))
+            return other;
+    return NULL;
+}
+
+/* Pages have one row for both of them. */
 static blv_error print_table(const bench_results *results, const bench_view *view, report_form form,
                              FILE *out) {
     const bench_suite *suite = &results->bench->suite;
@@ -124,10 +143,15 @@ static blv_error print_table(const bench_results *results, const bench_view *vie
     bool more = bench_more_is_better(suite->metric);
     for (size_t place = 0; place < view->count; place++)
         for (size_t i = 0; i < view->count; i++) {
-            if (view->cells[i].runs == 0 || place_of(view, i, more) != place ||
-                !is_shown(results, &view->cells[i]))
+            const bench_cell *cell = &view->cells[i];
+            if (cell->runs == 0 || place_of(view, i, more) != place || !is_shown(results, cell))
                 continue;
-            fill_row(suite, &view->cells[i], &row);
+            const bench_cell *twin = form == REPORT_AS_TEXT ? NULL : find_twin(results, view, cell);
+            if (twin && cell->is_chosen)
+                continue;
+            fill_row(suite, cell, &row);
+            if (twin)
+                snprintf(row.text[0], CELL_SIZE, "%.120s = tuned", cell->id);
             report_table_row(&table, texts);
         }
     return report_table_print(&table, form, 0, out);
@@ -278,12 +302,12 @@ static blv_error print_markdown(const bench_results *results, FILE *out) {
     const bench_suite *suite = &b->suite;
     char protocol[BENCH_PROTOCOL_SIZE], name[BENCH_NAME_SIZE], caption[BENCH_NAME_SIZE];
     bench_protocol_text(results, protocol);
-    fprintf(out, "<a id=\"%s\"></a>\n\n## %s: %s\n\n%s, %s. %s\n\n", suite->name, suite->name,
-            suite->title, suite->reproduces.paper, suite->reproduces.figure,
+    fprintf(out, "<a id=\"%s\"></a>\n\n## %s: %s\n\n%s, %s. Published: %s\n\n", suite->name,
+            suite->name, suite->title, suite->reproduces.paper, suite->reproduces.figure,
             suite->reproduces.claim);
     for (size_t v = 0; v < results->view_count && b->request->figures; v++) {
         bench_figure_name(results, b->request->paper, v, name);
-        bench_figure_caption(results, v, caption);
+        bench_figure_caption(results, NULL, v, caption);
         fprintf(out, "![%s](%s/%s)\n\n", caption, b->request->figures, name);
     }
     bench_print_claims(results, REPORT_AS_MARKDOWN, out);
