@@ -161,7 +161,7 @@ static void add_tuning_cost(const bench *b, size_t v, size_t e, bench_cell *cell
         cell->grid_seconds += fmax(0.0, bench_record_end(record, "seconds"));
         cell->grid_calls += fmax(0.0, bench_record_end(record, "calls"));
     }
-    const bool is_tuned = bench_is_tuned(cell->entry) && cell->entry->detuned == 0.0;
+    const bool is_tuned = bench_has_grid(cell->entry);
     const bench_job *chosen = is_tuned ? bench_chosen(b, v, e) : NULL;
     cell->is_chosen = chosen != NULL;
     cell->chosen = chosen ? chosen->set : (blv_values){0};
@@ -194,11 +194,10 @@ static void fill_cell(const bench_results *results, size_t v, size_t e, bench_ce
 
 /* ---- Tuned or not ---- */
 
-/* The untuned entry of the same solver; the entry itself where there is none, or it is not tuned.
- */
+/* The untuned entry of the same solver; the entry itself where there is none. */
 static size_t find_untuned(const bench_suite *suite, size_t entry) {
     const bench_entry *own = &suite->entries[entry];
-    for (size_t e = 0; e < suite->entry_count && bench_is_tuned(own) && own->detuned == 0.0; e++)
+    for (size_t e = 0; e < suite->entry_count && bench_has_grid(own); e++)
         if (strcmp(suite->entries[e].solver, own->solver) == 0 &&
             strcmp(strchr(suite->entries[e].id, '/'), "/untuned") == 0)
             return e;

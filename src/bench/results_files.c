@@ -102,6 +102,7 @@ static const blv_field cell_fields[] = {
     CELL("calls", calls, REAL),
     CELL("iterations", iterations, REAL),
     BLV_FIELD_WITH("chosen", bench_cell, chosen, VALUES, BLV_WHEN(bench_cell, is_chosen)),
+    CELL("shows_untuned", is_untuned, BOOL),
     CELL("grid_settings", tried, SIZE),
     CELL("grid_finals", finals, SIZE),
     CELL("grid_seconds", grid_seconds, REAL),

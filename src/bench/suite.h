@@ -162,6 +162,8 @@ void bench_suite_free_entries(bench_suite *suite);
 
 /* Whether its settings follow from tuning: it has a grid, keys that are tuned, or is detuned. */
 bool bench_is_tuned(const bench_entry *entry);
+/* Whether settings are tried for it: it is tuned, and not a multiple of another one. */
+bool bench_has_grid(const bench_entry *entry);
 /* The number of settings that an entry's grid has, at most the suite's most_settings. */
 size_t bench_suite_grid_size(const bench_suite *suite, const bench_entry *entry);
 /* Setting i of a grid together with the entry's own. The last key runs fastest. */

@@ -206,8 +206,12 @@ static size_t grid_product(json_t *grid) {
     return count;
 }
 
+bool bench_has_grid(const bench_entry *entry) {
+    return (entry->grid || entry->tuned.count > 0) && entry->detuned == 0.0;
+}
+
 bool bench_is_tuned(const bench_entry *entry) {
-    return entry->grid || entry->tuned.count > 0 || entry->detuned > 0.0;
+    return bench_has_grid(entry) || entry->detuned > 0.0;
 }
 
 size_t bench_suite_grid_size(const bench_suite *suite, const bench_entry *entry) {

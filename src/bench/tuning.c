@@ -25,7 +25,8 @@ static bool is_tuning(const bench_job *job, size_t variant, size_t entry) {
 }
 
 const char *bench_judged_by(const bench_suite *suite) {
-    return strncmp(suite->metric, "test_", 5) == 0 ? suite->choose : suite->metric;
+    const bool is_of_test = suite->has_command || strncmp(suite->metric, "test_", 5) == 0;
+    return is_of_test ? suite->choose : suite->metric;
 }
 
 /* The least (or largest) end of those of a kind that came to one, but for `out` of them; the first
@@ -79,7 +80,7 @@ static blv_error add_setting(bench *b, size_t variant, size_t entry, const blv_v
 /* The tuned entry of the same solver. */
 static size_t tuned_entry(const bench_suite *suite, size_t entry) {
     for (size_t e = 0; e < suite->entry_count; e++)
-        if (suite->entries[e].detuned == 0.0 && bench_is_tuned(&suite->entries[e]) &&
+        if (bench_has_grid(&suite->entries[e]) &&
             strcmp(suite->entries[e].solver, suite->entries[entry].solver) == 0)
             return e;
     return entry;
@@ -276,12 +277,17 @@ static blv_error plan_more(bench *b, size_t variant, size_t entry) {
     return may_grow && tried > 1 ? grow_grid(b, variant, entry) : BLV_OK;
 }
 
-blv_error bench_plan_more_tuning(bench *b, bool *added) {
-    const size_t before = b->job_count;
+static blv_error plan_each(bench *b, blv_error (*plan)(bench *b, size_t variant, size_t entry)) {
     for (size_t v = 0; v < b->suite.variant_count; v++)
         for (size_t e = 0; e < b->suite.entry_count; e++)
-            if (bench_is_tuned(&b->suite.entries[e]) && b->suite.entries[e].detuned == 0.0)
-                BLV_CHECK(plan_more(b, v, e));
+            if (bench_has_grid(&b->suite.entries[e]))
+                BLV_CHECK(plan(b, v, e));
+    return BLV_OK;
+}
+
+blv_error bench_plan_more_tuning(bench *b, bool *added) {
+    const size_t before = b->job_count;
+    BLV_CHECK(plan_each(b, plan_more));
     *added = b->job_count > before;
     return BLV_OK;
 }
@@ -327,9 +333,5 @@ blv_error bench_plan_final(bench *b) {
     const bench_limit *tuning = &b->suite.tuning, *whole = &b->suite.limit;
     if (b->suite.has_command || (tuning->kind == whole->kind && tuning->amount >= whole->amount))
         return BLV_OK;
-    for (size_t v = 0; v < b->suite.variant_count; v++)
-        for (size_t e = 0; e < b->suite.entry_count; e++)
-            if (bench_is_tuned(&b->suite.entries[e]) && b->suite.entries[e].detuned == 0.0)
-                BLV_CHECK(plan_final(b, v, e));
-    return BLV_OK;
+    return plan_each(b, plan_final);
 }

@@ -410,6 +410,21 @@ awk '$1 == "soba/untuned" { untuned = $2 } $1 == "soba/tuned" { tuned = $2 }
     /^The level/ { bad += tuned == "" || tuned != untuned; seen++ } END { exit bad > 0 || seen != 2 }' out ||
     fail "the tuned row is not that of the untuned runs"
 
+# ... but not by test rows, which have no part in what is chosen: the accuracy of `continual` is one of them
+cat >held.json <<'JSON'
+{"name": "held", "title": "t", "reproduces": {"paper": "none", "figure": "none", "claim": "c"},
+ "command": "continual", "data": {"train": "none.csv"}, "metric": "average_accuracy", "seeds": 1,
+ "solvers": [{"solver": "bcsr", "untuned": true, "grid": {"ridge": [0.1]}}]}
+JSON
+cat >held.jsonl <<'JSON'
+{"suite":"held","command":"c","version":"0.1.0","machine":"m","threads":1,"quick":false,"seeds":1,"least":[],"columns":["iteration","seconds","calls","phi","average_accuracy"]}
+{"kind":"tuning","variant":"","entry":"bcsr/tuned","tried":1,"finals":0,"set":{"ridge":0.1},"rows":[[null,1,1]]}
+{"kind":"run","variant":"","entry":"bcsr/untuned","seed":0,"failed":false,"rows":[[0,1,1,null,0.75]]}
+{"kind":"run","variant":"","entry":"bcsr/tuned","seed":0,"failed":false,"rows":[[0,2,2,null,0.5]]}
+JSON
+run 0 bench ./held.json --from held.jsonl -o held --no-plots --no-store
+grep -qE '^bcsr/tuned +0\.5 ' out || fail "test rows replaced a tuned row"
+
 # ---- A claim that is judged by another measure
 sed 's|{"text": "nobody".*|{"text": "by another", "who": ["aid-cg/inner=20"], "of": ["s-tfbo"], "by": "end", "metric": "grad_norm"}|' \
     small.json >other.json
