@@ -95,16 +95,14 @@ static blv_error groups_of(blv_arena *arena, const bench_results *results, const
     if (!groups->group || !groups->runs || !info)
         return BLV_E_MEMORY;
     for (size_t e = 0; e < view->count; e++) {
-        const size_t source = results->sources[v * view->count + e];
         groups->group[e].label = view->cells[e].entry->id;
         for (size_t i = 0; i < b->job_count && is_drawn(results, paper, view, e); i++) {
-            const bench_job *job = &b->jobs[i];
-            if (job->kind != BENCH_RUN || job->variant != v || job->entry != source ||
-                !job->record || job->record->point_count == 0)
+            const bench_record *record = bench_run_of(results, i, v, e);
+            if (!record || record->point_count == 0)
                 continue;
             blv_stored_run *run = &groups->runs[groups->count++];
             *run = (blv_stored_run){.info = info, .best = view->least_phi, .group = e};
-            BLV_CHECK(trace_of(arena, job->record, columns, count, &run->trace));
+            BLV_CHECK(trace_of(arena, record, columns, count, &run->trace));
         }
     }
     return BLV_OK;

@@ -3,8 +3,6 @@
  * constant rate. */
 #include "bench/results.h"
 
-#include "report/figure.h"
-
 #include <math.h>
 #include <stdio.h>
 
@@ -32,18 +30,13 @@ static double seconds_until(const bench_record *record, double least_phi, double
 }
 
 static double median_seconds(const bench_results *results, size_t v, size_t e, double share) {
-    const bench *b = results->bench;
-    const size_t source = results->sources[v * b->suite.entry_count + e];
     size_t count = 0;
-    for (size_t i = 0; i < b->job_count; i++) {
-        const bench_job *job = &b->jobs[i];
-        if (job->kind == BENCH_RUN && job->variant == v && job->entry == source && job->record &&
-            !job->record->rejected)
-            results->numbers[count++] =
-                seconds_until(job->record, results->views[v].least_phi, share);
+    for (size_t i = 0; i < results->bench->job_count; i++) {
+        const bench_record *record = bench_run_of(results, i, v, e);
+        if (record && !record->rejected)
+            results->numbers[count++] = seconds_until(record, results->views[v].least_phi, share);
     }
-    report_sort(results->numbers, count);
-    return count > 0 ? results->numbers[count / 2] : (double)NAN;
+    return bench_band_of(results->numbers, count).median;
 }
 
 void bench_find_regret(const bench_results *results, size_t v, bench_view *view) {

@@ -97,7 +97,7 @@ static double quantile(const double *sorted, size_t count, double share) {
     return isinf(sorted[high]) ? sorted[high] : report_quantile(sorted, count, share);
 }
 
-static bench_band band_of(double *numbers, size_t count) {
+bench_band bench_band_of(double *numbers, size_t count) {
     if (count == 0)
         return (bench_band){NAN, NAN, NAN};
     report_sort(numbers, count);
@@ -113,9 +113,8 @@ static const bench_record *record_of(const bench *b, size_t i, size_t variant, s
     return is_it ? job->record : NULL;
 }
 
-/* The same of a run that counts. */
-static const bench_record *run_of(const bench_results *results, size_t i, size_t variant,
-                                  size_t entry) {
+const bench_record *bench_run_of(const bench_results *results, size_t i, size_t variant,
+                                 size_t entry) {
     const uint64_t group = results->filter.group;
     const bool counts = group == 0 || results->bench->jobs[i].seed % BENCH_GROUPS == group - 1;
     entry = results->sources[variant * results->bench->suite.entry_count + entry];
@@ -127,14 +126,14 @@ static bench_band ask(const bench_results *results, size_t v, size_t e, question
     const bench *b = results->bench;
     size_t count = 0;
     for (size_t i = 0; i < b->job_count; i++) {
-        const bench_record *record = run_of(results, i, v, e);
+        const bench_record *record = bench_run_of(results, i, v, e);
         double number = record && !record->rejected
                             ? answer(&q, results, &results->views[v], record)
                             : (double)NAN;
         if (!isnan(number))
             results->numbers[count++] = number;
     }
-    return band_of(results->numbers, count);
+    return bench_band_of(results->numbers, count);
 }
 
 bench_band bench_find_end(const bench_results *results, size_t variant, size_t entry,
@@ -177,7 +176,7 @@ static void fill_cell(const bench_results *results, size_t v, size_t e, bench_ce
     cell->id = cell->entry->id;
     cell->variant = results->views[v].name;
     for (size_t i = 0; i < b->job_count; i++) {
-        const bench_record *record = run_of(results, i, v, e);
+        const bench_record *record = bench_run_of(results, i, v, e);
         if (record && record->rejected)
             cell->rejected = record->rejected;
         cell->runs += record && !record->rejected;
@@ -234,7 +233,7 @@ static double find_level(const bench_results *results, const bench_view *view) {
         if (view->cells[e].runs > 0)
             results->numbers[count++] = view->cells[e].value.median;
     double level = results->bench->suite.level;
-    return isnan(level) ? band_of(results->numbers, count).median : level;
+    return isnan(level) ? bench_band_of(results->numbers, count).median : level;
 }
 
 /* The median over all runs. */
@@ -250,7 +249,7 @@ static double find_first_gap(const bench_results *results, size_t v, const bench
         results->numbers[count] = metric_at("phi", view, &record->points[0]);
         count += isnan(results->numbers[count]) ? 0 : 1;
     }
-    return band_of(results->numbers, count).median;
+    return bench_band_of(results->numbers, count).median;
 }
 
 static void fill_view(const bench_results *results, size_t v, bench_view *view) {
@@ -271,7 +270,7 @@ static double processor_share(const bench_results *results) {
     for (size_t i = 0; i < b->job_count; i++)
         if (b->jobs[i].record && !isnan(b->jobs[i].record->processor_share))
             results->numbers[count++] = b->jobs[i].record->processor_share;
-    return band_of(results->numbers, count).median;
+    return bench_band_of(results->numbers, count).median;
 }
 
 blv_error bench_results_fill(bench_results *results, const bench *b, bench_filter filter) {

@@ -72,7 +72,7 @@ typedef struct bench_verdict {
     char how_much[80]; /* "2.5 times faster" */
     double times;      /* 2.5 */
     const char *unit;  /* "times faster"; NULL: how_much has no number, or two */
-    char steady[120];  /* "the same at half the limit; 5 of 5 seeds say so" */
+    char steady[280];  /* "the same at half the limit; 5 of 5 seeds say so" */
 } bench_verdict;
 
 extern const char bench_points[]; /* the unit of accuracies */
@@ -148,6 +148,12 @@ void bench_figure_name(const bench_results *results, const char *paper, size_t v
                        char name[BENCH_NAME_SIZE]);
 void bench_figure_caption(const bench_results *results, const char *paper, size_t variant,
                           char text[BENCH_NAME_SIZE]);
+/* The record of job i where that is a run that counts, of the entry or of the one whose runs it
+ * shows; else NULL. */
+const bench_record *bench_run_of(const bench_results *results, size_t i, size_t variant,
+                                 size_t entry);
+/* Of numbers, which are sorted; where there are none, it has none. */
+bench_band bench_band_of(double *numbers, size_t count);
 /* At the end, and at the first point that reaches a level; metric NULL: the suite's. */
 bench_band bench_find_end(const bench_results *results, size_t variant, size_t entry,
                           const char *metric);

@@ -425,6 +425,30 @@ JSON
 run 0 bench ./held.json --from held.jsonl -o held --no-plots --no-store
 grep -qE '^bcsr/tuned +0\.5 ' out || fail "test rows replaced a tuned row"
 
+# ---- What holds only with published settings must do so for four of five seeds, too
+cat >held.json <<'JSON'
+{"name": "held", "title": "t", "reproduces": {"paper": "none", "figure": "none", "claim": "c"},
+ "problem": "quadratic", "metric": "f", "limit": {"calls": 100}, "seeds": 5,
+ "solvers": [{"solver": "soba", "untuned": true},
+  {"solver": "saba", "untuned": true, "published": {"step_x": 0.1}}],
+ "claims": [{"text": "soba ends lower", "who": ["soba"], "of": ["saba"], "by": "end"}]}
+JSON
+published() { # SEEDS: soba is ahead of the published settings with as many of five seeds
+    echo '{"suite":"held","command":"c","version":"0.1.0","machine":"m","threads":1,"quick":false,"seeds":5,"limit":"calls","amount":100,"least":[],"columns":["iteration","seconds","calls","f"]}'
+    for seed in 0 1 2 3 4; do
+        [ "$seed" -lt "$1" ] && end=0.9 || end=1.1
+        for run in "soba/untuned $end" "saba/untuned 0.1" "saba/published 1"; do
+            printf '{"kind":"run","variant":"","entry":"%s","seed":%s,"failed":false,"rows":[[0,1,50,%s],[1,2,100,%s]]}\n' \
+                "${run% *}" $seed "${run#* }" "${run#* }"
+        done
+    done
+}
+for case in "3 cannot be told" "4 holds only with published settings" "2 does not hold"; do
+    published "${case%% *}" >held.jsonl
+    run 0 bench ./held.json --from held.jsonl -o held --no-plots --no-store
+    out_has "  ${case#* }: soba ended at"
+done
+
 # ---- A claim that is judged by another measure
 sed 's|{"text": "nobody".*|{"text": "by another", "who": ["aid-cg/inner=20"], "of": ["s-tfbo"], "by": "end", "metric": "grad_norm"}|' \
     small.json >other.json
