@@ -121,8 +121,9 @@ static void put_script(FILE *out, const report_figure *figure, report_drawing ki
     put_plot(out, figure, kind);
 }
 
-/* Few tics: at most four steps of 1, 2 or 5 times a power of ten, or of whole decades. What passes
- * in the first tenth, the fall from the start, is cut off where the axis is not logarithmic. */
+/* Few tics: at most four steps of 1, 2 or 5 times a power of ten, or of whole decades. Where the
+ * axis is not logarithmic, the fall from the start is cut off: what passes in the first tenth, and
+ * bands before the end. */
 static void put_tics(FILE *out, const report_figure *figure) {
     double most_x = 0.0, least = INFINITY, most = -INFINITY;
     for (size_t i = 0; i < figure->count; i++)
@@ -130,10 +131,11 @@ static void put_tics(FILE *out, const report_figure *figure) {
     for (size_t i = 0; i < figure->count; i++)
         for (size_t k = 0; k < figure->curves[i].count; k++) {
             const report_curve *curve = &figure->curves[i];
-            if (!figure->log_y && curve->x[k] < 0.1 * most_x && k + 1 < curve->count)
+            const bool is_last = figure->log_y || k + 1 == curve->count;
+            if (!is_last && curve->x[k] < 0.1 * most_x)
                 continue;
-            least = fmin(least, curve->low[k]);
-            most = fmax(most, curve->high[k]);
+            least = fmin(least, is_last ? curve->low[k] : curve->median[k]);
+            most = fmax(most, is_last ? curve->high[k] : curve->median[k]);
         }
     double step = most_x > 0.0 ? pow(10.0, floor(log10(most_x / 4.0))) : 1.0;
     step *= most_x / step > 20.0  ? 10.0

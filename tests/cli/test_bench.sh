@@ -385,6 +385,8 @@ if command -v gnuplot >/dev/null; then
     run 0 bench ./small.json -o full --page page.html --figures .
     [ "$(grep -c '<svg' full/index.html)" -eq 2 ] || fail "$case_name: expected 2 plots"
     same page.html full/index.html
+    tr '\n' ' ' <page.html | grep -q 'by how much</th>.*<svg.*<h2>Each claim' ||
+        fail "$case_name: verdicts and pictures do not come first"
     grep -q '</svg>' small-kappa5.svg || fail "$case_name: no figure"
 fi
 
