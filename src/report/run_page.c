@@ -88,35 +88,6 @@ static void put_pairs(FILE *out, const char *const (*pairs)[2]) {
     report_html_table_end(out);
 }
 
-/* ---- The question ---- */
-
-static void put_family(FILE *out, const char *name) {
-    const blv_problem_family *family;
-    for (size_t i = 0; (family = blv_family_at(NULL, i)); i++) {
-        if (strcmp(family->name, name) != 0)
-            continue;
-        report_html_element(out, "p", family->summary);
-        if (family->formula)
-            report_html_element(out, "pre", family->formula);
-    }
-}
-
-static void put_question(page *p, const blv_run_info *run) {
-    const char *fingerprint = blv_arena_print(&p->arena, "%016" PRIx64, run->fingerprint);
-    const char *dimension = blv_arena_print(
-        &p->arena, "%s in x and %s in y, %.10s",
-        run->dim_x ? number(p, "%.0f", (double)run->dim_x) : "-",
-        run->dim_y ? number(p, "%.0f", (double)run->dim_y) : "-", or_dash(run->precision));
-    report_task_question(p->out, run);
-    report_html_element(p->out, "h3", or_dash(run->problem));
-    put_family(p->out, or_dash(run->problem));
-    put_pairs(p->out, (const char *const[][2]){
-                          {"Dimension", dimension},
-                          {"Fingerprint of the data", run->fingerprint ? fingerprint : NULL},
-                          {NULL, NULL}});
-    report_html_values(p->out, "Parameters of the problem", &run->problem_parameters);
-}
-
 /* ---- The answer ---- */
 
 static void put_vector(FILE *out, const char *name, const double *values, size_t count) {
@@ -223,6 +194,34 @@ static void put_solvers(page *p) {
     report_html_element(p->out, "p",
                         "Phi and |grad Phi| are certified: recomputed from the problem. Calls are "
                         "counted for each sample, all oracles and the setup together.");
+}
+
+/* ---- The problem ---- */
+
+static void put_family(FILE *out, const char *name) {
+    const blv_problem_family *family;
+    for (size_t i = 0; (family = blv_family_at(NULL, i)); i++) {
+        if (strcmp(family->name, name) != 0)
+            continue;
+        report_html_element(out, "p", family->summary);
+        if (family->formula)
+            report_html_element(out, "pre", family->formula);
+    }
+}
+
+static void put_problem(page *p, const blv_run_info *run) {
+    const char *fingerprint = blv_arena_print(&p->arena, "%016" PRIx64, run->fingerprint);
+    const char *dimension = blv_arena_print(
+        &p->arena, "%s in x and %s in y, %.10s",
+        run->dim_x ? number(p, "%.0f", (double)run->dim_x) : "-",
+        run->dim_y ? number(p, "%.0f", (double)run->dim_y) : "-", or_dash(run->precision));
+    report_html_element(p->out, "h3", or_dash(run->problem));
+    put_family(p->out, or_dash(run->problem));
+    put_pairs(p->out, (const char *const[][2]){
+                          {"Dimension", dimension},
+                          {"Fingerprint of the data", run->fingerprint ? fingerprint : NULL},
+                          {NULL, NULL}});
+    report_html_values(p->out, "Parameters of the problem", &run->problem_parameters);
 }
 
 /* ---- What is attached ---- */
@@ -332,10 +331,6 @@ static void put_run(const page *p, size_t i) {
 /* ---- The page ---- */
 
 static blv_error put_body(page *p) {
-    report_html_element(p->out, "h2", "Question");
-    for (size_t i = 0; i < p->count; i++)
-        if (is_first_of_problem(p, i))
-            put_question(p, p->runs[i]->info);
     report_html_element(p->out, "h2", "Answer");
     for (size_t i = 0; i < p->count; i++)
         if (is_first_of_problem(p, i))
@@ -346,6 +341,10 @@ static blv_error put_body(page *p) {
     if (!p->asked->no_figures)
         BLV_CHECK(put_figures(p));
     put_solvers(p);
+    report_html_element(p->out, "h2", "Problem");
+    for (size_t i = 0; i < p->count; i++)
+        if (is_first_of_problem(p, i))
+            put_problem(p, p->runs[i]->info);
     report_html_element(p->out, "h2", "Runs");
     for (size_t i = 0; i < p->count; i++) {
         put_run(p, i);

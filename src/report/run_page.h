@@ -1,4 +1,4 @@
-/* A page about stored runs: the question, the answer, curves, and everything that is known about
+/* A page about stored runs: the answer, curves, the problem, and everything that is known about
  * each run. */
 #pragma once
 

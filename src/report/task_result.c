@@ -91,15 +91,6 @@ void report_task_title(const blv_run_info *run, char *title, size_t size) {
                  is_kind(run, "clean") ? "Wrong labels in" : "Penalties for", train_of(run));
 }
 
-void report_task_question(FILE *out, const blv_run_info *run) {
-    if (is_kind(run, "clean"))
-        report_html_paragraph(out, "Which labels of %.200s are wrong?", train_of(run));
-    else if (is_kind(run, "tune"))
-        report_html_paragraph(
-            out, "Which penalties make a model of %.200s right on rows that it has not seen?",
-            train_of(run));
-}
-
 /* ---- Tables of models ---- */
 
 /* A row for each model: its name, and what the columns say. */

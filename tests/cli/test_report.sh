@@ -97,10 +97,11 @@ well_formed
 [ "$(grep -c '<g class="curve">' "$page")" -eq $((3 * figures)) ] || fail "$case_name: curves"
 page_has "<title>quadratic: 3 runs</title>"
 page_has 'name="viewport"'
-page_has "<h2>Question</h2>"
 page_has "g = y&#39;Ay/2 + y&#39;(Cx+c)"
 page_has "<tr><td>kappa</td><td>100</td></tr>"
 page_has "<h2>Answer</h2>"
+[ "$(grep '^<h2>' "$page" | head -n 1)" = "<h2>Answer</h2>" ] || fail "$case_name: the answer is not first"
+page_has "<h2>Problem</h2>"
 page_has "Fingerprint of the data"
 page_has "<tr><td>step_x</td>"
 page_has "<h3>Certificate</h3>"

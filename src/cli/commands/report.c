@@ -41,10 +41,9 @@ static int report(void *of) {
 static const request defaults = {.out = "report.html"};
 
 const cli_command cmd_report = CLI_COMMAND(
-    "report", "RUN...", "write a page about runs: question, answer, curves, tables", request, table,
-    report,
-    "Write a page about runs that were made: the question, the answer, curves, a table of "
-    "the solvers, and everything that is known about each run.\v"
+    "report", "RUN...", "write a page about runs: answer, curves, tables", request, table, report,
+    "Write a page about runs that were made: the answer, curves, a table of the "
+    "solvers, the problem, and everything that is known about each run.\v"
     "The page needs no other file and no script. Images and HTML that are attached to a run "
     "are shown with it.",
     .defaults = &defaults);
