@@ -83,19 +83,37 @@ done <"$tree/links"
 
 papers="tuning-free.md faster.md accelerated.md momentum.md minimax.md public-benchmark.md beyond.md"
 
-# ---- Tables have the best row first: no tuned row comes behind the untuned one of its solver
+# ---- Tables have the best row first: no tuned row comes behind the untuned one of its solver, or ends with a higher
+# test loss by more than noise
 # worse PAGES: those that do
 worse() {
-    awk -F' [|] ' '
-        !/^[|]/ { split("", untuned) }
-        /^[|] [a-z0-9-]*\/untuned / { sub(/^[|] /, "", $1); sub(/\/.*/, "", $1); untuned[$1] = $2 }
-        /^[|] [a-z0-9-]*\/tuned / {
-            sub(/^[|] /, "", $1); sub(/\/.*/, "", $1)
-            if ($1 in untuned && untuned[$1] != $2) print FILENAME ": " $1 "/tuned " $2 ", untuned " untuned[$1]
-        }' "$@"
+    awk -F' *[|] *' '
+        function compare(solver) {
+            for (solver in tuned) {
+                if (!(solver in untuned)) continue
+                if (place[solver, "tuned"] > place[solver, "untuned"] && tuned[solver] != untuned[solver])
+                    print FILENAME ": " solver "/tuned " tuned[solver] ", untuned " untuned[solver]
+                if (column && loss[solver, "tuned"] > 1.01 * loss[solver, "untuned"])
+                    print FILENAME ": " solver "/tuned has test_loss " loss[solver, "tuned"] ", untuned " loss[solver, "untuned"]
+            }
+            split("", tuned)
+            split("", untuned)
+            column = 0
+        }
+        !/^[|]/ { compare(); next }
+        $2 == "solver" { for (i = 4; i <= NF; i++) if ($i == "test_loss") column = i }
+        $2 ~ /^[a-z0-9-]*\/(tuned|untuned)( = tuned)?$/ {
+            split($2, parts, /[\/ ]/)
+            place[parts[1], parts[2]] = FNR
+            loss[parts[1], parts[2]] = column ? $column + 0 : 0
+            if (parts[2] == "tuned") tuned[parts[1]] = $3
+            else untuned[parts[1]] = $3
+        }
+        END { compare() }' "$@"
 }
-printf '| solver | end |\n| --- | ---: |\n| a/tuned | 1 |\n| a/untuned | 2 |\n| b/untuned | 3 | x |\n| b/tuned | 4 | x |\n' >"$tree/bad.md"
-[ "$(worse "$tree/bad.md")" = "$tree/bad.md: b/tuned 4, untuned 3" ] || fail "a tuned row that is worse was not noticed"
+printf '| solver | end | test_loss |\n| --- | ---: | ---: |\n| a/tuned | 1 | 5 |\n| a/untuned | 2 | 5 |\n| b/untuned | 3 | 5 |\n| b/tuned | 4 | 5 |\n| c/tuned | 5 | 6 |\n| c/untuned = tuned | 6 | 5 |\n' >"$tree/bad.md"
+[ "$(worse "$tree/bad.md" | sort)" = "$tree/bad.md: b/tuned 4, untuned 3
+$tree/bad.md: c/tuned has test_loss 6, untuned 5" ] || fail "a tuned row that is worse was not noticed"
 (cd "$root/docs/results" && worse $papers) >"$tree/worse"
 [ ! -s "$tree/worse" ] || fail "tuned rows are worse than untuned ones: $(cat "$tree/worse")"
 
