@@ -1,7 +1,7 @@
 /* Whether what a paper claims held, from the points. A claim says that some entries come before
  * others, or before a bound: by the time or the calls until a level is reached, by the end, or by
  * how little the end changes over a sweep or from the other settings to those of a sweep. The level
- * is that of the suite, or the median of the ends of all that the claim names. */
+ * is that of the suite, or the median of the ends of all that the claim names, but for rounding. */
 #include "bench/results.h"
 
 #include "bilevel/solver.h"
@@ -185,8 +185,8 @@ bool bench_is_shown(const bench_results *results, const char *paper, const bench
     return is_named;
 }
 
-/* What half of those that the claim names reach in the end; those that failed are left out. ends:
- * space for one of each entry. */
+/* What half of those that the claim names reach in the end, but for rounding; those that failed
+ * are left out. ends: space for one of each entry. */
 static double find_level(const claim_context *c, double *ends) {
     size_t count = 0;
     if (!isnan(c->claim->level))
@@ -201,7 +201,8 @@ static double find_level(const claim_context *c, double *ends) {
         count += isfinite(ends[count]) ? 1 : 0;
     }
     report_sort(ends, count);
-    return count > 0 ? report_quantile(ends, count, 0.5) : (double)NAN;
+    return count > 0 ? bench_above_rounding(c->view, report_quantile(ends, count, 0.5))
+                     : (double)NAN;
 }
 
 static bool is_among(const claim_sides *sides, const char *name) {

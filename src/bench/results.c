@@ -226,6 +226,10 @@ static void find_sources(bench_results *results) {
 
 /* ---- One variant ---- */
 
+double bench_above_rounding(const bench_view *view, double level) {
+    return isnan(view->first_gap) ? level : fmax(level, 1e-9 * view->first_gap);
+}
+
 /* The suite's, or what half of the entries reach in the end: the median of their medians. */
 static double find_level(const bench_results *results, const bench_view *view) {
     size_t count = 0;
@@ -233,7 +237,8 @@ static double find_level(const bench_results *results, const bench_view *view) {
         if (view->cells[e].runs > 0)
             results->numbers[count++] = view->cells[e].value.median;
     double level = results->bench->suite.level;
-    return isnan(level) ? bench_band_of(results->numbers, count).median : level;
+    return isnan(level) ? bench_above_rounding(view, bench_band_of(results->numbers, count).median)
+                        : level;
 }
 
 /* The median over all runs. */

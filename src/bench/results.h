@@ -152,6 +152,8 @@ void bench_figure_caption(const bench_results *results, const char *paper, size_
  * shows; else NULL. */
 const bench_record *bench_run_of(const bench_results *results, size_t i, size_t variant,
                                  size_t entry);
+/* A level of Phi that is not a matter of rounding: at least 1e-9 of the first gap. */
+double bench_above_rounding(const bench_view *view, double level);
 /* Of numbers, which are sorted; where there are none, it has none. */
 bench_band bench_band_of(double *numbers, size_t count);
 /* At the end, and at the first point that reaches a level; metric NULL: the suite's. */

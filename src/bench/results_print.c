@@ -178,7 +178,9 @@ static void remark_phi(const bench_suite *suite, const bench_view *view, FILE *l
 static void remark_level(const bench_suite *suite, const bench_view *view, FILE *line) {
     if (isfinite(view->level) && !suite->has_command)
         fprintf(line, "The level is %s = %.5g, %s.", metric_title(suite), view->level,
-                isnan(suite->level) ? "the median of the ends" : "as the suite says");
+                !isnan(suite->level)                            ? "as the suite says"
+                : view->level > bench_above_rounding(view, 0.0) ? "the median of the ends"
+                                                                : "1e-9 of the first gap");
 }
 
 static void remark_cell(const bench_suite *suite, const bench_cell *cell, FILE *line) {

@@ -451,6 +451,22 @@ for case in "3 cannot be told" "4 holds only with published settings" "2 does no
     out_has "  ${case#* }: soba ended at"
 done
 
+# ---- Who is first to a level is not a matter of rounding
+cat >held.json <<'JSON'
+{"name": "held", "title": "t", "reproduces": {"paper": "none", "figure": "none", "claim": "c"},
+ "problem": "quadratic", "limit": {"calls": 100}, "seeds": 1,
+ "solvers": [{"solver": "soba", "untuned": true}, {"solver": "saba", "untuned": true}],
+ "claims": [{"text": "soba is first", "who": ["soba"], "of": ["saba"], "by": "calls"}]}
+JSON
+cat >held.jsonl <<'JSON'
+{"suite":"held","command":"c","version":"0.1.0","machine":"m","threads":1,"quick":false,"seeds":1,"limit":"calls","amount":100,"least":[{"variant":"","phi":0,"from":"x"}],"columns":["iteration","seconds","calls","phi"]}
+{"kind":"run","variant":"","entry":"soba/untuned","seed":0,"failed":false,"rows":[[0,1,0,1],[1,2,50,1e-10],[2,3,100,2e-15]]}
+{"kind":"run","variant":"","entry":"saba/untuned","seed":0,"failed":false,"rows":[[0,1,0,1],[1,2,60,1e-8],[2,3,100,1e-15]]}
+JSON
+run 0 bench ./held.json --from held.jsonl -o held --no-plots --no-store
+out_has "The level is Phi - Phi* = 1e-09, 1e-9 of the first gap."
+out_has "soba reached 1e-09 after 50 calls; of the others saba reached 1e-09 after 100 calls"
+
 # ---- A claim that is judged by another measure
 sed 's|{"text": "nobody".*|{"text": "by another", "who": ["aid-cg/inner=20"], "of": ["s-tfbo"], "by": "end", "metric": "grad_norm"}|' \
     small.json >other.json
