@@ -216,7 +216,6 @@ blv_flow blv_pause_if_due(blv_run *run);
 blv_flow blv_run_interrupt(void *run);
 blv_outcome blv_limit_reached(blv_run *run);
 bool blv_tolerance_reached(const blv_run *run);
-uint64_t blv_iteration_limit(const blv_run *run);
 
 /* watch.c */
 blv_error blv_watch_register(blv_run *run);
