@@ -39,7 +39,7 @@ static blv_flow undo_unchecked(blv_run *run, const blv_state_entry *culprit) {
     run->unchecked = 0;
     if (run->result.iterations > run->unchecked_since) {
         run->result.iterations = run->unchecked_since;
-        run->result.metrics = run->metrics_unchecked;
+        run->result.metrics = run->metrics_whole;
     }
     return step_not_finite(run, culprit);
 }

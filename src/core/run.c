@@ -69,7 +69,7 @@ blv_error blv_run_create(blv_run **run, const blv_problem *problem, const blv_so
     r->def = blv_problem_definition(problem);
     r->solver = solver;
     r->state = state;
-    r->result.metrics = blv_no_metrics;
+    r->result.metrics = r->metrics_whole = blv_no_metrics;
     r->mapping_norm = NAN;
     atomic_init(&r->stop_requested, false);
     r->failure_x = blv_space_failure(r->def->space_x);

@@ -5,7 +5,7 @@
 
 enum { DEFAULT_ITERATIONS = 100000, CALLS_BETWEEN_CLOCKS = 16 };
 
-uint64_t blv_iteration_limit(const blv_run *run) {
+static uint64_t iteration_limit(const blv_run *run) {
     const blv_options *o = &run->options;
     if (o->iters >= 0)
         return (uint64_t)o->iters;
@@ -16,7 +16,7 @@ uint64_t blv_iteration_limit(const blv_run *run) {
 uint64_t blv_run_limit(const blv_run *run) {
     if (!run)
         return 0;
-    uint64_t limit = blv_iteration_limit(run);
+    uint64_t limit = iteration_limit(run);
     return limit == UINT64_MAX ? 0 : limit;
 }
 
@@ -57,7 +57,7 @@ blv_flow blv_run_interrupt(void *context) {
 blv_outcome blv_limit_reached(blv_run *run) {
     if (stop_wanted(run))
         return BLV_STOPPED_REQUEST;
-    if (run->result.iterations >= blv_iteration_limit(run))
+    if (run->result.iterations >= iteration_limit(run))
         return BLV_LIMIT_ITERATIONS;
     if (budget_used(run))
         return BLV_LIMIT_BUDGET;
