@@ -76,7 +76,7 @@ blv_error blv_run_trace_callback(blv_run *run, blv_trace_fn row, void *context, 
     return BLV_OK;
 }
 
-blv_error blv_trace_open(blv_run *run) {
+static blv_error open_trace(blv_run *run) {
     if (run->row && !run->row_stream)
         run->row_stream = open_memstream(&run->row_text, &run->row_size);
     if (run->row && !run->row_stream)
@@ -89,9 +89,13 @@ blv_error blv_trace_open(blv_run *run) {
         run->trace_at = 0;
         run->trace = begin(run, writes ? run->trace_path : "/dev/null");
     }
-    if (blv_agree(run, !run->trace) != 0.0)
-        return blv_run_fail(run, BLV_E_FILE, "trace %s: %s", run->trace_path, strerror(errno));
-    return BLV_OK;
+    return run->trace
+               ? BLV_OK
+               : blv_run_fail(run, BLV_E_FILE, "trace %s: %s", run->trace_path, strerror(errno));
+}
+
+blv_error blv_trace_open(blv_run *run) {
+    return blv_run_agree_error(run, open_trace(run), &run->message);
 }
 
 void blv_trace_close(blv_run *run) {

@@ -140,7 +140,7 @@ void ranks_add_up(const data_model *m, const model_sums *sums, model_work *work)
                             sums->hv ? (char *)raw_mut(sums->hv) + skip : NULL};
     if (blv_ranks_several(m->ranks) && !problem_sum(m->ranks, m->kernels, sums->loss, 2, arrays,
                                                     (const size_t[]){dim, dim}, work->shared))
-        blv_space_fail(m->space_y, BLV_E_DEVICE, "the exchange between ranks failed");
+        blv_space_fail(m->space_y, BLV_E_DEVICE, BLV_NO_EXCHANGE);
 }
 
 double ranks_total(const data_model *m, double number) {
