@@ -119,7 +119,7 @@ blv_error blv_run_monitor(blv_run *run, blv_monitor_fn monitor, void *context, u
     run->monitor = monitor;
     run->monitor_context = context;
     run->monitor_iterations = iterations;
-    run->monitor_seconds = seconds;
+    run->monitor_seconds = blv_agree(run, seconds); /* a monitor may set it by a clock of its own */
     run->monitor_last = blv_clock_seconds(run);
     return BLV_OK;
 }
@@ -275,7 +275,7 @@ static bool is_one_of_few(const blv_run *run) {
         return true;
     if ((double)run->result.iterations < spacing * (double)(run->row_given - 1))
         return false;
-    return run->trace || run->observed_seconds <= share * blv_clock_seconds(run);
+    return run->trace_path || run->observed_seconds <= share * blv_clock_seconds(run);
 }
 
 blv_outcome blv_observe(blv_run *run, bool last) {
