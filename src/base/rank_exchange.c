@@ -60,7 +60,8 @@ blv_error blv_ranks_agree(const blv_ranks *ranks, blv_error error, blv_message *
             continue;
         blv_message first = *text;
         ranks->broadcast(ranks->context, rank, &first, sizeof first);
-        return blv_explain(why, theirs, "%s", first.text);
+        return rank == 0 ? blv_explain(why, theirs, "%s", first.text)
+                         : blv_explain(why, theirs, "%.490s (rank %d)", first.text, rank);
     }
     return error;
 }

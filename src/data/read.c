@@ -137,9 +137,9 @@ static blv_error read_shared(const blv_reading *asked, blv_dataset **dataset) {
     blv_input_close(input);
     BLV_CHECK(blv_ranks_agree(ranks, error, asked->why));
     if (!ranks->broadcast(ranks->context, 0, &first, sizeof first) || first != size)
-        error = blv_explain(asked->why, BLV_E_FILE,
-                            "%s: %" PRIu64 " bytes on rank 0 and %" PRIu64 " on rank %d",
-                            asked->shown, first, size, ranks->rank);
+        error =
+            blv_explain(asked->why, BLV_E_FILE, "%s: %" PRIu64 " bytes, and %" PRIu64 " on rank 0",
+                        asked->shown, size, first);
     BLV_CHECK(blv_ranks_agree(ranks, error, asked->why));
     part.share = ranks;
     error = read_set(&part, dataset);

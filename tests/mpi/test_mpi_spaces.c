@@ -9,6 +9,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,7 +158,9 @@ static void test_failures(void **state) {
     const bool fails = ranks->rank == last;
     strcpy(why.text, fails ? "line 7: no number" : "");
     assert_int_equal(blv_ranks_agree(ranks, fails ? BLV_E_FORMAT : BLV_OK, &why), BLV_E_FORMAT);
-    assert_string_equal(why.text, "line 7: no number");
+    char expected[60];
+    snprintf(expected, sizeof expected, "line 7: no number (rank %d)", last);
+    assert_string_equal(why.text, last == 0 ? "line 7: no number" : expected);
     assert_int_equal(blv_ranks_agree(ranks, BLV_OK, &why), BLV_OK);
 }
 
