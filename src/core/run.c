@@ -198,7 +198,7 @@ blv_error blv_run_open(blv_run *run) {
     run->phase = PHASE_OPEN;
     run->busy = true;
     run->message.text[0] = '\0';
-    run->open_error = open_parts(run);
+    run->open_error = blv_run_agree_error(run, open_parts(run), &run->message);
     run->busy = false;
     if (run->open_error != BLV_OK) {
         run->phase = PHASE_ENDED;

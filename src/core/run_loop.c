@@ -80,6 +80,10 @@ static void end_by_flow(blv_run *run, blv_flow flow) {
     blv_outcome outcome = flow == BLV_FINISHED ? blv_confirm(run, run->finish_tolerance, false)
                           : flow == BLV_HALT   ? blv_limit_reached(run)
                                                : outcomes[flow];
+    if (flow == BLV_NONFINITE && blv_has_failed(run)) { /* of what is not there */
+        flow = blv_space_failed(run);
+        outcome = BLV_ORACLE_FAILED;
+    }
     if (flow == BLV_NONFINITE)
         run->eval.failed_code = 0;
     if (flow == BLV_NO_INVERSE)

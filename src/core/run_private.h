@@ -193,6 +193,12 @@ blv_flow blv_ahead_settle(blv_run *run);
 /* moves.c */
 /* Checks what no reduction has checked yet, before iterates leave the run. */
 blv_flow blv_settle_moves(blv_run *run);
+/* Whether an operation of a space has: from then on no value is worth anything. */
+static inline bool blv_has_failed(const blv_run *run) {
+    return *run->failure_x != BLV_OK || *run->failure_y != BLV_OK;
+}
+/* BLV_FATAL, with the space's message. */
+blv_flow blv_space_failed(blv_run *run);
 /* Halves the moves that came after the last success of the oracle that rejected the point. False:
  * none. */
 bool blv_halve_moves(blv_run *run);

@@ -1,4 +1,5 @@
 /* When a run ends: limits, tolerance, and the question that every oracle call asks first. */
+#include "bilevel/ranks.h"
 #include "core/run_private.h"
 
 #include <math.h>
@@ -34,8 +35,13 @@ static bool asked_to_stop(const blv_run *run) {
     return atomic_load_explicit(&run->stop_requested, memory_order_relaxed);
 }
 
+/* On any of several ranks; where that cannot be found out, the next reduction fails as well. */
 static bool stop_wanted(const blv_run *run) {
-    return run->agrees ? blv_agree(run, asked_to_stop(run)) != 0.0 : asked_to_stop(run);
+    const blv_ranks *ranks = blv_space_ranks(run->def->space_y);
+    double asked = asked_to_stop(run);
+    if (ranks)
+        return ranks->sum(ranks->context, 1, &asked) && asked > 0.0;
+    return (run->agrees ? blv_agree(run, asked) : asked) != 0.0;
 }
 
 /* The clock is read every few calls only: reading it costs as much as a small oracle. Where
