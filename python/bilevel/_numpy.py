@@ -174,10 +174,7 @@ class NumpyOracles(Oracles):
         if gradient is None:
             given = function(take_x(at_x), take_y(at_y), *samples)
             if type(given) is not tuple or len(given) != 3:
-                raise TypeError(
-                    f"{name} returned {_form(given)}, expected (value, gradient in x, gradient in "
-                    f"y); or give grad_{name}"
-                )
+                raise _not_three(name, given)
             if value:
                 value[0] = number(given[0], name)
             in_x, in_y = given[1:]
@@ -188,7 +185,7 @@ class NumpyOracles(Oracles):
                 return
             pair = gradient(take_x(at_x), take_y(at_y), *samples)
             if not isinstance(pair, tuple | list) or len(pair) != 2:
-                raise TypeError(f"grad_{name} returned {_form(pair)}, expected a pair of gradients")
+                raise _not_two(name, pair)
             in_x, in_y = pair
         if dx:
             self.x.put(dx, in_x, f"the gradient of {name} in x")
@@ -200,7 +197,15 @@ class NumpyOracles(Oracles):
         at_x, at_y, along = self.x.views[x], self.y.views[y], self.y.views[v]
         take_x, take_y = self.x.take, self.y.take
         if gy:
-            self._first(self.g, self.grad_g, "g", samples, x, y, None, 0, gy)
+            if self.grad_g is None:
+                given = self.g(take_x(at_x), take_y(at_y), *samples)
+                if type(given) is not tuple or len(given) != 3:
+                    raise _not_three("g", given)
+            else:
+                given = self.grad_g(take_x(at_x), take_y(at_y), *samples)
+                if not isinstance(given, tuple | list) or len(given) != 2:
+                    raise _not_two("g", given)
+            self.y.put(gy, given[-1], "the gradient of g in y")
         if hv and self.hvp:
             given = self.hvp(take_x(at_x), take_y(at_y), take_y(along), *samples)
             self.y.put(hv, given, "what hvp returned")
@@ -231,6 +236,17 @@ class NumpyOracles(Oracles):
         """A run begins: addresses of earlier ones mean nothing any more."""
         self.x.views.clear()
         self.y.views.clear()
+
+
+def _not_three(name: str, given: Any) -> TypeError:
+    return TypeError(
+        f"{name} returned {_form(given)}, expected (value, gradient in x, gradient in y); or give "
+        f"grad_{name}"
+    )
+
+
+def _not_two(name: str, given: Any) -> TypeError:
+    return TypeError(f"grad_{name} returned {_form(given)}, expected a pair of gradients")
 
 
 def _form(value: Any) -> str:

@@ -58,6 +58,26 @@ def test_stop_iteration_comes_out():
         solve(f=lambda x, y: next(values))
 
 
+@pytest.mark.parametrize("form", ["g", "grad_g"])
+def test_what_changes_in_the_middle_of_a_run(form):
+    """Where the run wants the gradient of g and products at once, too."""
+    calls = 0
+
+    def once_none(function):
+        def call(*at):
+            nonlocal calls
+            calls += 1
+            return function(*at) if calls < 4 else None
+
+        return call
+
+    changed = {"g": once_none(Q.g)}
+    if form == "grad_g":
+        changed = {"g": lambda x, y: Q.g(x, y)[0], "grad_g": once_none(lambda *at: Q.g(*at)[1:])}
+    with pytest.raises(TypeError, match=f"{form} returned a NoneType, expected"):
+        solve(solver="soba", iters=50, tol=None, **changed)
+
+
 def test_a_value_may_be_an_array_of_one():
     r = solve(f=lambda x, y: (np.array([Q.f(x, y)[0]]), *Q.f(x, y)[1:]))
     np.testing.assert_array_equal(r.x, solve().x)
