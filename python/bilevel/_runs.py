@@ -8,6 +8,7 @@ import sys
 import time
 import warnings
 from dataclasses import asdict, dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -243,7 +244,10 @@ def _record(solution: Any) -> dict[str, Any]:
     """What the store keeps, by the names that the command uses."""
 
     def number(value: float) -> float | None:
-        return value if np.isfinite(value) else None
+        return value if isfinite(value) else None
+
+    def numbers(pointer: Any, count: int) -> list[float | None]:
+        return [number(value) for value in array_of(pointer, count).tolist()]
 
     return {
         "solver": text(solution.solver.name),
@@ -254,8 +258,8 @@ def _record(solution: Any) -> dict[str, Any]:
         "counts": asdict(Counts.of(solution.counts)),
         "phi": number(solution.phi),
         "grad_norm": number(solution.grad_norm),
-        "x": array_of(solution.x, solution.dim_x).tolist(),
-        "y": array_of(solution.y, solution.dim_y).tolist(),
+        "x": numbers(solution.x, solution.dim_x),
+        "y": numbers(solution.y, solution.dim_y),
     }
 
 

@@ -75,7 +75,7 @@ def test_what_changes_in_the_middle_of_a_run(form):
     if form == "grad_g":
         changed = {"g": lambda x, y: Q.g(x, y)[0], "grad_g": once_none(lambda *at: Q.g(*at)[1:])}
     with pytest.raises(TypeError, match=f"{form} returned a NoneType, expected"):
-        solve(solver="soba", iters=50, tol=None, **changed)
+        solve(solver="s-tfbo", iters=50, tol=None, **changed)
 
 
 def test_a_value_may_be_an_array_of_one():

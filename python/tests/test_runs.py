@@ -16,6 +16,21 @@ def problem():
     return bilevel.Problem(Q.f, Q.g, Q.x0, Q.y0, hvp=Q.hvp, jvp=Q.jvp, name="mine")
 
 
+def test_a_result_that_is_not_finite(tmp_path):
+    """JSON has no NaN: the command could not read it."""
+
+    class Lost:
+        def open(self, run):
+            pass
+
+        def step(self, run):
+            run.y.set(np.nan * run.y.get())
+
+    r = bilevel.solve(problem(), solver=Lost(), iters=2, store=tmp_path / "runs.db")
+    (run,) = bilevel.runs(tmp_path / "runs.db")
+    assert np.isnan(r.y).all() and run.result()["y"] == [None] * 9
+
+
 def test_messages_of_runs(tmp_path):
     store = tmp_path / "runs.db"
     problem = bilevel.Problem(Q.f, Q.g, Q.x0, Q.y0, name="mine")
