@@ -109,7 +109,8 @@ enum { D = 4, SAMPLES = 60 };
 /* f = |y - 1 - s|^2/2 + |x|^2/20,  g = sum (1 + i/2) y_i^2/2 - y'x + s 1'y, with s the mean of
  * sin over the samples */
 typedef struct refusal {
-    uint64_t calls, at; /* the call of `lower` of this number is rejected, 0: none */
+    uint64_t calls, at; /* the call of `lower` of this number is rejected, 0: none, */
+    int code;           /* with this */
     double wall;        /* behind it gy is infinite, where x_0 is more; 0: nowhere */
     double leap;        /* behind it gy is 1e120, and 0 before; 0: gy as it is */
 } refusal;
@@ -149,7 +150,7 @@ static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv
     const double *a = counting_elements(x), *b = counting_elements(y), s = shift_of(batch);
     double *da = counting_elements(gx), *db = counting_elements(gy), value = 0.0;
     if (batch && ++r->calls == r->at)
-        return 1;
+        return r->code;
     for (size_t i = 0; r->leap > 0.0 && db && i < D; i++)
         db[i] = a[0] > r->leap ? 1e120 : 0.0;
     if (r->leap > 0.0)
@@ -273,7 +274,7 @@ static void assert_same_runs(const fixture *a, const fixture *b) {
 
 typedef struct setting {
     const char *solver, *settings[12];
-    uint64_t rejected_call;
+    int64_t rejected_call; /* less than 0: fatally */
     double wall;
 } setting;
 
@@ -287,6 +288,12 @@ static const setting cases[] = {
     {"s-tfbo", {"iters", "300", NULL}, 211, 0.0},
     {"soba", {FIXED, "iters", "300", NULL}, 211, 0.0},
     {"soba", {FIXED, "iters", "300", "tol", "1e-3", NULL}, 0, 0.0},
+    /* these end within a step */
+    {"soba", {FIXED, "budget", "2001", NULL}, 0, 0.0},
+    {"soba", {FIXED, "budget", "20011", "every", "1000", NULL}, 0, 0.0},
+    {"s-tfbo", {"budget", "20017", "every", "1000", NULL}, 0, 0.0},
+    {"s-tfbo", {"iters", "300", NULL}, -211, 0.0},
+    {"soba", {FIXED, "iters", "300", "every", "1000", NULL}, -211, 0.0},
     /* these diverge */
     {"soba",
      {"step_x", "9", "step_y", "2", "step_v", "3", "decay", "0", "iters", "900", NULL},
@@ -306,7 +313,8 @@ static void test_same_runs(void **state) {
         fixture one, two;
         open_fixture(&one, false, cases[i].solver, cases[i].settings);
         open_fixture(&two, true, cases[i].solver, cases[i].settings);
-        one.rejects.at = two.rejects.at = cases[i].rejected_call;
+        one.rejects.at = two.rejects.at = (uint64_t)llabs(cases[i].rejected_call);
+        one.rejects.code = two.rejects.code = cases[i].rejected_call < 0 ? -1 : 1;
         one.rejects.wall = two.rejects.wall = cases[i].wall;
         assert_int_equal(blv_run_solve(one.run), BLV_OK);
         assert_int_equal(blv_run_solve(two.run), BLV_OK);

@@ -32,8 +32,9 @@ BLV_API void blv_mpi_use(const blv_ranks *ranks, uint64_t *exchanges, double *se
 /* Initializes MPI; the ranks are those of MPI_COMM_WORLD. */
 BLV_API blv_error blv_mpi_start(blv_ranks **ranks, blv_message *why);
 /* Ends MPI, and with an exit code other than 0 the whole job where the other ranks have not come to
- * their end within a few seconds: none waits for one that has left. alone is called before that;
- * may be NULL. */
+ * their end within a few seconds: none waits for one that has left. alone is called before that,
+ * and where an exchange has failed: the others do not know of what has failed here. It may be NULL.
+ */
 BLV_API void blv_mpi_leave(blv_ranks *ranks, int exit_code, void (*alone)(void));
 
 #ifdef __cplusplus

@@ -31,7 +31,8 @@ struct blv_ranks {
 /* The end of an oracle whose rows are spread: code is what this rank would return (0, positive,
  * negative), and values its part of the sums. On all ranks values are the whole sums, and the
  * result is what the oracle is to return: 0 only where code is 0 on all ranks. All of it is one
- * exchange. A rank that has failed calls it like the others, with any values. */
+ * exchange, and a short second one of 2,048 values and more. A rank that has failed calls it like
+ * the others, with any values. */
 BLV_API int blv_ranks_sum(const blv_ranks *ranks, int code, size_t count, double *values);
 
 /* ---- Spaces ---- */

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from ._core import ffi, lib
@@ -50,25 +49,29 @@ def stopping() -> bool:
     return _here.raised is not None
 
 
-@contextmanager
-def guarded() -> Iterator[None]:
-    """Around a call of the library: raises what a callback raised, and has Ctrl-C stop the run."""
-    outer = _here.raised, _here.run
-    _here.raised, _here.run = None, None
-    previous = None
-    if threading.current_thread() is threading.main_thread():
-        now = signal.getsignal(signal.SIGINT)
-        if now is signal.default_int_handler:
-            previous = signal.signal(signal.SIGINT, _interrupt)
-    try:
-        yield
+class guarded:  # noqa: N801
+    """Around a call of the library: raises what a callback raised, and has Ctrl-C stop the run.
+
+    Not a generator, out of which StopIteration would come as a RuntimeError.
+    """
+
+    def __enter__(self) -> None:
+        self.outer = _here.raised, _here.run
+        _here.raised, _here.run = None, None
+        self.previous = None
+        if (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        ):
+            self.previous = signal.signal(signal.SIGINT, _interrupt)
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if self.previous is not None:
+            signal.signal(signal.SIGINT, self.previous)
         raised = _here.raised
-    finally:
-        if previous is not None:
-            signal.signal(signal.SIGINT, previous)
-        _here.raised, _here.run = outer
-    if raised is not None:
-        raise raised
+        _here.raised, _here.run = self.outer
+        if error is None and raised is not None:
+            raise raised
 
 
 def _interrupt(number: int, frame: Any) -> None:

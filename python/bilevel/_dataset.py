@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from os import PathLike, fsencode, fspath
+from os import PathLike, fspath
 from os.path import basename, isfile, join
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from ._callbacks import define
 from ._core import ffi, lib
-from ._errors import check, new_message, owned, struct, text
+from ._errors import c_text, check, new_message, owned, struct, text, whole
+from ._level import unmasked
 
 
 class _Loan:
@@ -43,15 +44,8 @@ def _release(context: Any) -> None:
 define("release", _release, None)
 
 
-def _c_text(name: str, value: str | bytes) -> bytes:
-    coded = fsencode(value)
-    if b"\0" in coded:
-        raise ValueError(f"{name} {value!r} has a zero byte")
-    return coded
-
-
 def _texts(what: str, names: Sequence[Any]) -> tuple[Any, list[Any]]:
-    kept = [ffi.new("char[]", _c_text(what, str(name))) for name in names]
+    kept = [ffi.new("char[]", c_text(what, str(name))) for name in names]
     return ffi.new("const char *[]", kept), kept
 
 
@@ -85,7 +79,9 @@ class Dataset:
     set; they are not to be written to.
     """
 
-    def __init__(self, pointer: Any) -> None:
+    def __init__(self, pointer: Any, *more: Any) -> None:
+        if more or not isinstance(pointer, ffi.CData):
+            raise TypeError("Dataset.from_arrays(X, y) or Dataset.read(path) makes a data set")
         self.pointer = owned(pointer, lib.blv_dataset_release)
 
     @classmethod
@@ -152,9 +148,13 @@ class Dataset:
         words = {"auto": 0, "classes": lib.BLV_TARGETS_CLASSES, "real": lib.BLV_TARGETS_REAL}
         if targets not in words:
             raise ValueError(f"targets is {targets!r}, expected 'auto', 'classes' or 'real'")
+        if np.dtype(dtype) not in (np.float32, np.float64):
+            raise ValueError(f"dtype is {dtype!r}, expected float32 or float64")
+        if sparse not in (None, True, False):
+            raise ValueError(f"sparse is {sparse!r}, expected True, False or None")
         single = np.dtype(dtype) == np.float32
         layouts = {None: 0, True: lib.BLV_LAYOUT_SPARSE, False: lib.BLV_LAYOUT_DENSE}
-        column = ffi.NULL if label is None else ffi.new("char[]", _c_text("label", str(label)))
+        column = ffi.NULL if label is None else ffi.new("char[]", c_text("label", str(label)))
         first = ffi.NULL if header is None else ffi.new("char[]", b"yes" if header else b"no")
         options = struct(
             "blv_read_options",
@@ -166,7 +166,7 @@ class Dataset:
         )
         made, why = ffi.new("blv_dataset **"), new_message()
         with _text_file(fspath(path)) as name:
-            check(lib.blv_dataset_read(made, _c_text("path", name), options, why), why)
+            check(lib.blv_dataset_read(made, c_text("path", name), options, why), why)
         data = cls(made[0])
         for note in data.notes:
             if "may be a header" in note:
@@ -204,7 +204,9 @@ class Dataset:
 
         starts = self._array(v.row_start, v.rows + 1, np.int64)
         stored = int(starts[-1])
-        columns = self._array(v.column, stored, np.int32)
+        columns = self._array(v.column, stored, np.uint32)
+        if v.columns <= 2**31:  # as SciPy has them, without a copy
+            columns = columns.view(np.int32)
         values = self._array(v.value, stored, dtype)
         return csr_matrix((values, columns, starts), shape=self.shape)
 
@@ -249,7 +251,9 @@ class Dataset:
     def split(self, *sizes: float, stratified: bool = True, seed: int = 0) -> list[Dataset]:
         """Parts of these shares, or numbers of rows where they are 1 or more."""
         parts, why = ffi.new("blv_dataset *[]", len(sizes)), new_message()
-        given = ffi.new("double[]", [float(size) for size in sizes])
+        if not all(isinstance(size, int | float | np.number) for size in sizes):
+            raise TypeError(f"sizes are {sizes}, expected numbers: split(0.8, 0.2)")
+        given, seed = ffi.new("double[]", [float(size) for size in sizes]), whole("seed", seed)
         stratified = stratified and self.view.label != ffi.NULL
         error = lib.blv_dataset_split(self.pointer, given, len(sizes), stratified, seed, parts, why)
         check(error, why)
@@ -258,9 +262,7 @@ class Dataset:
     def write(self, path: str | PathLike[str], format: str = "npz") -> None:
         """format: "npz", "csv" or "libsvm"."""
         why = new_message()
-        if not isinstance(format, str):
-            raise TypeError(f"format is a {type(format).__name__}, expected a str")
-        name, form = _c_text("path", fspath(path)), _c_text("format", format)
+        name, form = c_text("path", fspath(path)), c_text("format", format)
         check(lib.blv_dataset_write(self.pointer, name, form, why), why)
 
     def __repr__(self) -> str:
@@ -275,9 +277,7 @@ def _floats(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _dense_array(X: Any) -> npt.NDArray[Any]:
-    if np.ma.is_masked(X):
-        raise ValueError("X has masked values; expected numbers, such as X.filled(0)")
-    array = np.asarray(X)
+    array = unmasked(X, "X")
     if array.ndim != 2:
         raise ValueError(f"X has {array.ndim} dimensions, expected 2: rows and features")
     if array.dtype.kind not in "fiub":
@@ -286,6 +286,8 @@ def _dense_array(X: Any) -> npt.NDArray[Any]:
 
 
 def _sparse_arrays(X: Any) -> list[npt.NDArray[Any]]:
+    if len(X.shape) != 2:
+        raise ValueError(f"X has {len(X.shape)} dimension, expected 2: rows and features")
     matrix = X.tocsr()
     if matrix.dtype.kind not in "fiub":
         raise TypeError(f"X has dtype {matrix.dtype}, expected numbers")
@@ -317,7 +319,7 @@ def _describe_targets(view: Any, y: Any, targets: str) -> list[Any]:
     """Fills in labels or targets; what is returned must live as long as the view."""
     if y is None:
         return []
-    y = np.asarray(y)
+    y = unmasked(y, "y")
     if y.shape != (view.rows,):
         raise ValueError(f"y has shape {y.shape}, expected ({view.rows},): one for each row of X")
     if targets == "real" or (targets == "auto" and y.dtype.kind == "f"):
@@ -328,7 +330,10 @@ def _describe_targets(view: Any, y: Any, targets: str) -> list[Any]:
         return [values]
     if y.dtype.kind in "fc" and not np.isfinite(y).all():
         raise ValueError("y has values that are not finite, which are no classes")
-    classes, numbers = np.unique(y, return_inverse=True)
+    try:
+        classes, numbers = np.unique(y, return_inverse=True)
+    except TypeError as error:  # such as None among words
+        raise TypeError(f"y has classes that cannot be sorted: {error}") from error
     labels = np.ascontiguousarray(numbers, dtype=np.int32)
     names, texts = _texts("the class", classes.tolist())
     view.classes = len(classes)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from os import fsencode
 from typing import Any
+
+import numpy as np
 
 from ._core import ffi, lib
 
@@ -25,6 +28,25 @@ _KINDS: dict[int, type[Exception]] = {
 def text(pointer: Any) -> str:
     """A C string; empty for NULL."""
     return ffi.string(pointer).decode("utf-8", "replace") if pointer else ""
+
+
+def c_text(name: str, value: Any) -> bytes:
+    """A text argument for C."""
+    if not isinstance(value, str | bytes):
+        raise TypeError(f"{name} is a {type(value).__name__}, expected a str")
+    coded = fsencode(value)
+    if b"\0" in coded:
+        raise ValueError(f"{name} {value!r} has a zero byte")
+    return coded
+
+
+def whole(name: str, value: Any, least: int = 0, most: int = 2**63 - 1) -> int:
+    """A number that fits its C type."""
+    if not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} is {value!r}, expected a whole number")
+    if not least <= value <= most:
+        raise ValueError(f"{name} is {value}, expected a whole number from {least} to {most}")
+    return int(value)
 
 
 def new_message() -> Any:

@@ -25,6 +25,10 @@ class LowerLevel:
 
     def __init__(self, g: Callable[..., Any], x: Any, y: Any, tol: float | None) -> None:
         self.problem = Problem(lambda x, y: _nothing(y), g, x, y)
+        if tol is not None and not (
+            isinstance(tol, int | float | np.number) and 0.0 <= tol < np.inf
+        ):
+            raise ValueError(f"tol is {tol!r}, expected a number that is not negative")
         self.tol = tol
         self.lock = threading.Lock()
         definition = lib.blv_problem_definition(self.problem.pointer)
@@ -55,6 +59,8 @@ class LowerLevel:
             scale = self._slope(self.v)
             self._hessian(self.y, self.v)
             scale += self._norm(self.v)  # of the terms that cancel in gy
+            if not np.isfinite(scale):
+                raise ValueError("g has values at x and the start of y that are not finite")
             tol = self.tight * scale if self.tol is None else self.tol
             error = lib.blv_solve_lower(
                 self.problem.pointer,

@@ -229,11 +229,12 @@ class JaxOracles(Oracles):
             projected = self.projection(self.x.views[x])
         else:
             given = self.projection(self.x.shape_up(jnp.array(self.x.views[x])))
-            parts = list(_tree.leaves(given))
+            parts = self.x.parts(given, "what project returned")
             if not all(hasattr(part, "shape") for part in parts):
                 raise TypeError(f"project returned a {type(given).__name__}, expected arrays")
-            if [tuple(part.shape) for part in parts] != self.x.shapes:
-                raise self.x.wrong_shape("what project returned", [p.shape for p in parts])
+            shapes = [tuple(part.shape) for part in parts]
+            if shapes != self.x.shapes:
+                raise self.x.wrong_shape("what project returned", shapes)
             projected = jnp.concatenate([jnp.ravel(part) for part in parts])
         self.x.put(x, projected)
 

@@ -42,8 +42,6 @@ class Level:
         self.letter = name.rstrip("0")
         self.tree = start
         self.leaves = list(_tree.leaves(start))
-        if not self.leaves:
-            raise ValueError(f"{name} holds no array")
         self.shapes: list[tuple[int, ...]] = []
         self.single = False  # float32
         self.views: dict[int, Any]
@@ -79,6 +77,10 @@ class Level:
             return flat
         pieces = self.pieces(flat)
         return pieces[0] if self.tree is None else _tree.rebuild(self.tree, iter(pieces))
+
+    def parts(self, value: Any, who: str) -> list[Any]:
+        """The leaves of what a user's function returned, in the order of the start."""
+        return [value] if self.tree is None else list(_tree.leaves_like(self.tree, value, who))
 
     def restore(self, flat: Flat) -> Any:
         """A result in the kind and form of the start."""
@@ -121,6 +123,16 @@ def host_views(dim: int, dtype: np.dtype[Any]) -> Views:
     return Views(make)
 
 
+def unmasked(given: Any, who: str) -> npt.NDArray[Any]:
+    """As an array; a mask would be lost on the way."""
+    if np.ma.is_masked(given):
+        raise ValueError(f"{who} has masked values; expected numbers, as filled(0) gives")
+    try:
+        return np.asarray(given)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{who} is not an array of numbers: {error}") from error
+
+
 class NumpyLevel(Level):
     kind = "numpy"
 
@@ -129,7 +141,7 @@ class NumpyLevel(Level):
         arrays = []
         names = list(_tree.leaf_names(start, name))
         for leaf, label in zip(self.leaves, names, strict=True):
-            array = np.asarray(leaf)
+            array = unmasked(leaf, label)
             if array.dtype.kind not in "fiu" or array.dtype.itemsize not in (4, 8):
                 raise TypeError(
                     f"{label} has dtype {array.dtype}; float64 or float32 is needed"
@@ -162,13 +174,10 @@ class NumpyLevel(Level):
         return bool(np.isfinite(self.views[address]).all())
 
     def flatten(self, value: Any, who: str) -> npt.NDArray[Any]:
-        given = [value] if self.tree is None else _tree.leaves(value)
-        try:
-            parts = [np.asarray(leaf) for leaf in given]
-            if any(part.dtype.kind not in "fiub" for part in parts):
-                raise TypeError(f"dtype {parts[0].dtype}")
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"{who} is not an array of numbers: {error}") from error
+        parts = [unmasked(leaf, who) for leaf in self.parts(value, who)]
+        for part in parts:
+            if part.dtype.kind not in "fiub":
+                raise TypeError(f"{who} is not an array of numbers: dtype {part.dtype}")
         shapes = [part.shape for part in parts]
         if shapes != self.shapes:
             raise self.wrong_shape(who, shapes[0] if self.tree is None else shapes)

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ._core import ffi
+from ._errors import whole
 from ._level import NumpyLevel
 
 Function = Callable[..., Any]
 
 
 def number(value: Any, who: str) -> float:
+    """A number, or an array with one."""
+    if type(value) is float:
+        return value
     try:
-        return float(value)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{who} returned {type(value).__name__}, expected a number") from error
+        if isinstance(value, str):
+            raise TypeError("a text")
+        return float(value.item() if isinstance(value, np.ndarray) else value)
+    except (TypeError, ValueError, OverflowError) as error:
+        shape = f" of shape {value.shape}" if isinstance(value, np.ndarray) else ""
+        kind = type(value).__name__
+        raise TypeError(f"{who} returned {kind}{shape}, expected a number") from error
 
 
 class Sum:
@@ -27,8 +35,8 @@ class Sum:
         if not isinstance(samples, int | np.integer) or samples < 0:
             hint = f"; rows go into {name}_data" if hasattr(samples, "__len__") else ""
             raise ValueError(f"{name}_samples is {samples!r}, expected a number of samples{hint}")
-        self.samples = int(samples)
-        self.data = data
+        self.samples = whole(f"{name}_samples", samples)
+        self.data = _by_place(data)
         if data is not None:
             rows = _rows_of(data)
             if not rows:
@@ -64,10 +72,14 @@ class Sum:
         if data is None:
             return self.convert(index)
         if hasattr(data, "collate_fn"):  # a DataLoader of PyTorch
-            return data.collate_fn([data.dataset[i] for i in index.tolist()])
+            return self.collate([data.dataset[i] for i in index.tolist()], data.collate_fn)
         if isinstance(data, tuple):
-            index = self.convert(index)
-            return tuple(part[index] for part in data)
+            return tuple(self.rows(part, index) for part in data)
+        if isinstance(data, Mapping):
+            return {key: self.rows(part, index) for key, part in data.items()}
+        return self.rows(data, index)
+
+    def rows(self, data: Any, index: Any) -> Any:
         if self.one_by_one(data):
             return self.collate([data[i] for i in index.tolist()])
         return data[self.convert(index)]
@@ -76,21 +88,37 @@ class Sum:
         """It gives a row for a number, not rows for an array of numbers."""
         return isinstance(data, list)
 
-    def collate(self, rows: list[Any]) -> Any:
+    def collate(self, rows: list[Any], collate: Function | None = None) -> Any:
+        """Rows as one batch."""
+        if collate:
+            return collate(rows)
         if isinstance(rows[0], tuple):
             return tuple(np.stack(part) for part in zip(*rows, strict=True))
         return np.stack(rows)
 
 
+def _by_place(data: Any) -> Any:
+    """With data frames of pandas as what gives rows by their place."""
+    if isinstance(data, tuple):
+        return tuple(_by_place(part) for part in data)
+    return getattr(data, "iloc", data)
+
+
 def _rows_of(data: Any) -> int | None:
-    """None: it has no length, or parts of several lengths."""
+    """None: it has no rows, or parts of several lengths."""
     if hasattr(data, "collate_fn"):  # the length of a DataLoader is that in batches
         data = data.dataset
-    try:
-        lengths = {len(part) for part in (data if isinstance(data, tuple) else (data,))}
+    parts = data if isinstance(data, tuple) else (data,)
+    if isinstance(data, Mapping):
+        parts = tuple(data.values())
+    try:  # the length of a sparse matrix is not that of its first dimension
+        lengths = {
+            (part.shape or (0,))[0] if hasattr(part, "shape") else len(part) for part in parts
+        }
     except TypeError:
         return None
-    return lengths.pop() if len(lengths) == 1 else None
+    texts = any(isinstance(part, str | bytes) for part in parts)
+    return lengths.pop() if len(lengths) == 1 and not texts else None
 
 
 class Oracles:
@@ -146,10 +174,7 @@ class NumpyOracles(Oracles):
         if gradient is None:
             given = function(take_x(at_x), take_y(at_y), *samples)
             if type(given) is not tuple or len(given) != 3:
-                raise TypeError(
-                    f"{name} returned {_form(given)}, expected (value, gradient in x, gradient in "
-                    f"y); or give grad_{name}"
-                )
+                raise _not_three(name, given)
             if value:
                 value[0] = number(given[0], name)
             in_x, in_y = given[1:]
@@ -160,7 +185,7 @@ class NumpyOracles(Oracles):
                 return
             pair = gradient(take_x(at_x), take_y(at_y), *samples)
             if not isinstance(pair, tuple | list) or len(pair) != 2:
-                raise TypeError(f"grad_{name} returned {_form(pair)}, expected a pair of gradients")
+                raise _not_two(name, pair)
             in_x, in_y = pair
         if dx:
             self.x.put(dx, in_x, f"the gradient of {name} in x")
@@ -173,10 +198,14 @@ class NumpyOracles(Oracles):
         take_x, take_y = self.x.take, self.y.take
         if gy:
             if self.grad_g is None:
-                given = self.g(take_x(at_x), take_y(at_y), *samples)[2]
+                given = self.g(take_x(at_x), take_y(at_y), *samples)
+                if type(given) is not tuple or len(given) != 3:
+                    raise _not_three("g", given)
             else:
-                given = self.grad_g(take_x(at_x), take_y(at_y), *samples)[1]
-            self.y.put(gy, given, "the gradient of g in y")
+                given = self.grad_g(take_x(at_x), take_y(at_y), *samples)
+                if not isinstance(given, tuple | list) or len(given) != 2:
+                    raise _not_two("g", given)
+            self.y.put(gy, given[-1], "the gradient of g in y")
         if hv and self.hvp:
             given = self.hvp(take_x(at_x), take_y(at_y), take_y(along), *samples)
             self.y.put(hv, given, "what hvp returned")
@@ -207,6 +236,17 @@ class NumpyOracles(Oracles):
         """A run begins: addresses of earlier ones mean nothing any more."""
         self.x.views.clear()
         self.y.views.clear()
+
+
+def _not_three(name: str, given: Any) -> TypeError:
+    return TypeError(
+        f"{name} returned {_form(given)}, expected (value, gradient in x, gradient in y); or give "
+        f"grad_{name}"
+    )
+
+
+def _not_two(name: str, given: Any) -> TypeError:
+    return TypeError(f"grad_{name} returned {_form(given)}, expected a pair of gradients")
 
 
 def _form(value: Any) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
 
 from . import _callbacks, _tree
 from ._core import ffi, lib
-from ._errors import check, new_message, owned, struct, text
+from ._errors import c_text, check, new_message, owned, struct, text, whole
 from ._level import Level, NumpyLevel
 from ._numpy import NumpyOracles, Sum
 
@@ -70,8 +71,8 @@ class Problem:
         for label, function in functions.items():
             if not callable(function):
                 raise TypeError(f"{label} is a {type(function).__name__}, expected a function")
-        if not isinstance(threads, int | np.integer):
-            raise TypeError(f"threads is a {type(threads).__name__}, expected a whole number")
+        if many_minimizers not in (True, False):
+            raise TypeError(f"many_minimizers is {many_minimizers!r}, expected True or False")
         x0, y0 = _tree.listed(x0), _tree.listed(y0)
         kind = kind_of(x0, y0)
         self.name = str(name)
@@ -84,13 +85,13 @@ class Problem:
             dim_x=self.x.dim,
             dim_y=self.y.dim,
             precision=lib.BLV_F32 if self.x.single else lib.BLV_F64,
-            threads=threads,
+            threads=whole("threads", threads, most=2**31 - 1),
             upper_samples=self.oracles.upper_sum.samples,
             lower_samples=self.oracles.lower_sum.samples,
             many_minimizers=many_minimizers,
             user=handle,
         )
-        label = ffi.new("char[]", self.name.encode())
+        label = ffi.new("char[]", c_text("name", self.name))
         definition.name = label
         oracles = self.oracles
         projects = oracles.projection is not None
@@ -155,8 +156,10 @@ class Problem:
 
     def _bound(self, bound: Any) -> Any:
         """A number, or a flat array with an element for each of x."""
+        whole_tree = isinstance(bound, Mapping | list | tuple)
+        found = self.x.parts(bound, "bounds") if whole_tree else [bound]
         leaves = (  # tensors may be on a device, and part of a graph
-            leaf.detach().cpu() if hasattr(leaf, "detach") else leaf for leaf in _tree.leaves(bound)
+            leaf.detach().cpu() if hasattr(leaf, "detach") else leaf for leaf in found
         )
         try:
             items = [np.asarray(leaf, dtype=np.float64) for leaf in leaves]
@@ -169,7 +172,7 @@ class Problem:
         else:
             raise ValueError(f"bounds: numbers or arrays of the shape of x0, {self.x.shapes[0]}")
         if np.isnan(value).any():
-            raise ValueError("bounds: a bound is not a number")
+            raise ValueError("bounds: a bound is not a number; without a bound it is -inf or inf")
         return value
 
     def _look_at_start(self) -> None:
@@ -203,6 +206,9 @@ class Problem:
     def restore(self, x: Any, y: Any) -> tuple[Any, Any]:
         return self.x.restore(x), self.y.restore(y)
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a problem cannot be pickled: make it where it is solved")
+
     def __repr__(self) -> str:
         definition = lib.blv_problem_definition(self._pointer)
         sizes = f"{definition.dim_x} variables above, {definition.dim_y} below"
@@ -218,15 +224,13 @@ class BuiltinProblem(Problem):
         *,
         precision: str = "f64",
         threads: int = 0,
-        data_folder: str | None = None,
+        data_folder: str | PathLike[str] | None = None,
         **parameters: Any,
     ) -> None:
         if precision not in ("f32", "f64"):
             raise ValueError(f"precision is {precision!r}, expected 'f32' or 'f64'")
-        if not isinstance(family, str):
-            raise TypeError(f"family is a {type(family).__name__}, expected a str")
         why = new_message()
-        found = lib.blv_family_find(ffi.NULL, family.encode(), why)
+        found = lib.blv_family_find(ffi.NULL, c_text("family", family), why)
         if found == ffi.NULL:
             raise ValueError(text(why.text))
         self.name = family
@@ -235,9 +239,11 @@ class BuiltinProblem(Problem):
         options = struct(
             "blv_problem_options",
             precision=lib.BLV_F32 if self.single else lib.BLV_F64,
-            threads=threads,
+            threads=whole("threads", threads, most=2**31 - 1),
         )
-        folder = ffi.new("char[]", data_folder.encode()) if data_folder else ffi.NULL
+        folder = ffi.NULL
+        if data_folder is not None:
+            folder = ffi.new("char[]", c_text("data_folder", fspath(data_folder)))
         options.data_folder = folder
         made = ffi.new("blv_problem **")
         check(lib.blv_problem_from_family(found, settings.pointer, options, made, why), why)
@@ -279,7 +285,8 @@ class settings_array:  # noqa: N801
     def __init__(self, settings: dict[str, Any]) -> None:
         self.texts = []
         for key, value in settings.items():
-            self.texts += [ffi.new("char[]", part.encode()) for part in (key, as_text(value))]
+            parts = c_text("the name of a setting", key), c_text(key, as_text(value))
+            self.texts += [ffi.new("char[]", part) for part in parts]
         self.pointer = ffi.new("const char *[]", [*self.texts, ffi.NULL])
 
 
@@ -292,9 +299,16 @@ def as_text(value: Any) -> str:
     return repr(value) if isinstance(value, float) else str(value)
 
 
+_NONE = object()
+
+
 def kind_of(x0: Any, y0: Any) -> str:
     """numpy, torch or jax, by the type of the arrays."""
-    kinds = {name: _kind(start) for name, start in (("x0", x0), ("y0", y0))}
+    kinds = {}
+    for name, start in (("x0", x0), ("y0", y0)):
+        if next(_tree.leaves(start), _NONE) is _NONE:
+            raise ValueError(f"{name} holds no array")
+        kinds[name] = _kind(start)
     if kinds["x0"] != kinds["y0"]:
         raise TypeError(f"x0 is of {kinds['x0']}, y0 of {kinds['y0']}: both must be of one kind")
     return kinds["x0"]

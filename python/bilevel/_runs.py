@@ -8,21 +8,22 @@ import sys
 import time
 import warnings
 from dataclasses import asdict, dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ._core import ffi, lib
-from ._errors import check, new_message, owned, struct, text
-from ._problem import BuiltinProblem, Problem, as_text
+from ._errors import c_text, check, new_message, owned, struct, text, whole
+from ._problem import BuiltinProblem, Problem, as_text, families
 from ._result import Counts, Result, Trace, array_of
 
 
 def store_path(store: str | os.PathLike[str] | None) -> str:
     """Where runs are kept: the file that is named, or the one that the command uses."""
     if store is not None:
-        return os.fspath(store)
+        return os.fsdecode(store)
     named = os.environ.get("BILEVEL_STORE", "")
     if named and named != "none":
         return named
@@ -36,7 +37,7 @@ def _open(path: str, create: bool) -> Any:
     if create:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     mode = lib.BLV_STORE_CREATE if create else lib.BLV_STORE_EXISTING
-    check(lib.blv_store_open(made, path.encode(), mode, why), why)
+    check(lib.blv_store_open(made, c_text("store", path), mode, why), why)
     return owned(made[0], lib.blv_store_close)
 
 
@@ -108,7 +109,7 @@ class StoredRun:
         return store, owned(made[0], lib.blv_run_info_free)
 
     def trace(self) -> Trace:
-        store = _open(self.store, create=False)
+        store, _info = self._find()
         trace = ffi.new("blv_trace *")
         _expect(store, lib.blv_store_trace(store, self.id, trace))
         try:
@@ -160,9 +161,13 @@ class StoredRun:
         if saved is None:
             raise ValueError(f"run {self.id} has no checkpoint to resume from")
         settings = self.settings()
+        if problem is None and self.problem not in families():
+            raise TypeError(f"run {self.id} is of functions of your own: resume(problem, ...)")
         if problem is None:
             given = {k: v for k, v in settings["problem"].items() if v is not None}
             problem = BuiltinProblem(self.problem, precision=self.precision, **given)
+        if not isinstance(problem, Problem):
+            raise TypeError(f"problem is a {type(problem).__name__}, expected a Problem")
         kept = {**settings["options"], **settings["parameters"]}
         kept = {
             key: value for key, value in kept.items() if value is not None and key not in limits
@@ -196,14 +201,14 @@ def runs(
     path = store_path(store)
     opened = _open(path, create=False)
     texts = {
-        name: ffi.new("char[]", value.encode())
+        name: ffi.new("char[]", c_text(name, value))
         for name, value in (("kind", kind), ("problem", problem), ("solver", solver))
         if value is not None
     }
-    chosen = struct("blv_run_filter", limit=limit, **texts)
+    chosen = struct("blv_run_filter", limit=whole("limit", limit), **texts)
     if status is not None:
         word = ffi.new("blv_run_status *")
-        if not lib.blv_run_status_parse(status.encode(), word):
+        if not lib.blv_run_status_parse(c_text("status", status), word):
             raise ValueError(
                 f"status is {status!r}, expected running, finished, interrupted or failed"
             )
@@ -239,7 +244,10 @@ def _record(solution: Any) -> dict[str, Any]:
     """What the store keeps, by the names that the command uses."""
 
     def number(value: float) -> float | None:
-        return value if np.isfinite(value) else None
+        return value if isfinite(value) else None
+
+    def numbers(pointer: Any, count: int) -> list[float | None]:
+        return [number(value) for value in array_of(pointer, count).tolist()]
 
     return {
         "solver": text(solution.solver.name),
@@ -250,8 +258,8 @@ def _record(solution: Any) -> dict[str, Any]:
         "counts": asdict(Counts.of(solution.counts)),
         "phi": number(solution.phi),
         "grad_norm": number(solution.grad_norm),
-        "x": array_of(solution.x, solution.dim_x).tolist(),
-        "y": array_of(solution.y, solution.dim_y).tolist(),
+        "x": numbers(solution.x, solution.dim_x),
+        "y": numbers(solution.y, solution.dim_y),
     }
 
 
@@ -285,6 +293,8 @@ class Recorder:
     def __init__(
         self, store: Any, checkpoint_seconds: float, resumed: tuple[int, bytes] | None
     ) -> None:
+        if not isinstance(checkpoint_seconds, int | float | np.number):
+            raise TypeError(f"checkpoint_seconds is {checkpoint_seconds!r}, expected a number")
         path = store_path(None if store is True else store)
         self.store = _open(path, create=True)
         self.seconds = checkpoint_seconds

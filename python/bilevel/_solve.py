@@ -13,7 +13,7 @@ from . import _callbacks
 from ._callbacks import define, guarded, keep
 from ._core import ffi, lib
 from ._errors import check as check_error
-from ._errors import new_message, owned, struct, text
+from ._errors import new_message, owned, struct, text, whole
 from ._problem import Problem, settings_array
 from ._progress import Bar
 from ._result import Result, result_of
@@ -320,7 +320,7 @@ def compare(
     """
     _expect(problem, Problem, "problem")
     _expect(settings or {}, dict, "settings")
-    if isinstance(solvers, str):
+    if isinstance(solvers, str) or hasattr(solvers, "step"):
         solvers = [solvers]
     bar = Bar.wanted(progress, seconds, iters)
     session = Session(problem, trace, bar)
@@ -390,6 +390,9 @@ class CheckReport:
 def check(problem: Problem, *, seed: int = 0, scale: float = 1.0) -> CheckReport:
     """Compares the derivatives of f and g with central differences, around a random point."""
     _expect(problem, Problem, "problem")
+    seed = whole("seed", seed)
+    if not isinstance(scale, int | float | np.number) or not 0.0 <= scale < np.inf:
+        raise ValueError(f"scale is {scale!r}, expected a number that is not negative")
     report, why = ffi.new("blv_check_report *"), new_message()
     problem.begin()
     with guarded():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ._core import ffi, lib
-from ._errors import check, new_message, owned, text
+from ._errors import c_text, check, new_message, owned, text
 
 
 @dataclass(frozen=True)
@@ -83,12 +83,12 @@ class Registration:
         own = []
         for solver in solvers:
             if isinstance(solver, str):
-                self.names.append(ffi.new("char[]", solver.encode()))
+                self.names.append(ffi.new("char[]", c_text("solver", solver)))
                 continue
             from ._own_solver import adapt
 
             label, handle = adapt(solver)
-            name = ffi.new("char[]", label.encode())
+            name = ffi.new("char[]", c_text("the name of a solver", label))
             descriptor = lib.blv_py_solver_create(name, handle)
             if descriptor == ffi.NULL:
                 raise MemoryError

@@ -127,8 +127,9 @@ class TorchLevel(Level):
         )
 
     def room(self, values: Flat | None) -> tuple[int, Any]:
-        held = torch.tensor(np.zeros(self.dim) if values is None else values, dtype=self.dtype)
-        held = held.to(self.device)
+        held = torch.tensor(
+            np.zeros(self.dim) if values is None else values, dtype=self.dtype, device=self.device
+        )
         if not self.on_host:
             self.views[held.data_ptr()] = held
         return held.data_ptr(), held
@@ -143,10 +144,12 @@ class TorchLevel(Level):
         if held is not None and self.is_at(address, held):
             return held
         if self.on_host:
-            made = torch.empty(self.dim, dtype=self.dtype)
+            made = torch.empty(self.dim, dtype=self.dtype, device=self.device)
             lib.blv_py_move(made.data_ptr(), address, self.bytes)
         else:
             made = self.views[address].detach()
+            if made.is_inference():  # solve was called in inference mode
+                made = made.clone()
         self.held = made.requires_grad_()
         return made
 
@@ -187,21 +190,16 @@ class TorchSum(Sum):
         # from memory that the device reads by itself, or each batch would wait for the last step
         return torch.from_numpy(index).pin_memory().to(self.device, non_blocking=True)
 
-    def chosen(self, index: Any) -> Any:
-        batch = super().chosen(index)
-        if hasattr(self.data, "collate_fn") or self.one_by_one(self.data):
-            leaves = _tree.leaves(batch)
-            parts = (leaf.to(self.device) if hasattr(leaf, "to") else leaf for leaf in leaves)
-            return _tree.rebuild(batch, parts)
-        return batch
-
     def one_by_one(self, data: Any) -> bool:
         rows = torch.utils.data
         whole = isinstance(data, rows.TensorDataset)
         return isinstance(data, list | rows.Dataset) and not whole
 
-    def collate(self, rows: list[Any]) -> Any:
-        return torch.utils.data.default_collate(rows)
+    def collate(self, rows: list[Any], collate: Callable[..., Any] | None = None) -> Any:
+        batch = (collate or torch.utils.data.default_collate)(rows)
+        leaves = _tree.leaves(batch)
+        parts = (leaf.to(self.device) if hasattr(leaf, "to") else leaf for leaf in leaves)
+        return _tree.rebuild(batch, parts)
 
 
 class TorchOracles(Oracles):
@@ -216,6 +214,8 @@ class TorchOracles(Oracles):
         self.x, self.y = levels
         self.upper_sum, self.lower_sum = sums
         self.kept: tuple[Any, Any, Any] | None = None
+        self.at_start = True  # where a function that depends on nothing is an error
+        self.differentiates = False  # f or g takes derivatives itself, and needs a graph for it
         for each in sums:
             each.device = self.x.device
 
@@ -236,14 +236,30 @@ class TorchOracles(Oracles):
         dx: int,
         dy: int,
     ) -> None:
-        at_x = self.x.point(x) if dx else self.x.copy(x)
-        at_y = self.y.point(y) if dy else self.y.copy(y)
+        if torch.is_inference_mode_enabled():
+            with torch.inference_mode(False):
+                return self._first(function, name, samples, x, y, value, dx, dy)
+        own = self.differentiates
+        at_x = self.x.point(x) if dx or own else self.x.copy(x)
+        at_y = self.y.point(y) if dy or own else self.y.copy(y)
         wanted = (at_x,) * bool(dx) + (at_y,) * bool(dy)
-        result = self._value(function, name, at_x, at_y, samples, bool(wanted))
+        try:
+            result = self._value(function, name, at_x, at_y, samples, bool(wanted) or own)
+        except RuntimeError as error:
+            if own or "does not require grad" not in str(error):
+                raise
+            self.differentiates = True
+            return self._first(function, name, samples, x, y, value, dx, dy)
         if value:
             value[0] = result.item()
         if wanted:
             gradients = _gradients(result, wanted)
+            if self.at_start and gradients[-1] is None and (name == "g" or gradients[0] is None):
+                what = "y" if name == "g" else "x or y"
+                raise ValueError(
+                    f"{name} returned a tensor that does not depend on {what}: detach(), item() "
+                    "and no_grad() cut the graph of autograd"
+                )
             if dy:
                 self.y.put(dy, gradients[-1])
             if dx:
@@ -280,6 +296,9 @@ class TorchOracles(Oracles):
 
     def all(self, batch: Any, x: int, y: int, v: int, gy: int, hv: int, jv: int) -> None:
         """One backward pass through the gradient in y gives both products."""
+        if torch.is_inference_mode_enabled():
+            with torch.inference_mode(False):
+                return self.all(batch, x, y, v, gy, hv, jv)
         gradient, at_x, at_y = self._gradient(batch, x, y)
         if gy:
             self.y.put(gy, gradient)
@@ -312,14 +331,15 @@ class TorchOracles(Oracles):
             projected = self.projection(self.x.views[x])
         else:
             given = self.projection(self.x.shape_up(self.x.copy(x)))
-            parts = list(_tree.leaves(given))
+            parts = self.x.parts(given, "what project returned")
             if not all(isinstance(part, torch.Tensor) for part in parts):
                 raise TypeError(f"project returned a {type(given).__name__}, expected tensors")
-            if [tuple(part.shape) for part in parts] != self.x.shapes:
-                shapes = [tuple(part.shape) for part in parts]
+            shapes = [tuple(part.shape) for part in parts]
+            if shapes != self.x.shapes:
                 raise self.x.wrong_shape("what project returned", shapes)
             projected = torch.cat([part.detach().reshape(-1) for part in parts])
-        self.x.put(x, projected)
+        # of other precision or on another device it must not be taken for the vector's elements
+        self.x.put(x, projected.to(self.x.device, self.x.dtype))
 
     @staticmethod
     def bounds_projection(lo: Any, hi: Any) -> Callable[[Any], Any]:
@@ -338,6 +358,7 @@ class TorchOracles(Oracles):
 
     def begin(self) -> None:
         self.kept = None
+        self.at_start = False
         for level in (self.x, self.y):
             level.held = None
             if level.on_host:

@@ -20,7 +20,7 @@ from . import _callbacks
 from ._callbacks import define, guarded, keep
 from ._core import ffi, lib
 from ._dataset import Dataset
-from ._errors import check, new_message, owned, struct, text
+from ._errors import c_text, check, new_message, owned, struct, text, whole
 from ._result import Certificate, array_of
 
 __all__ = ["CoresetSelector", "LabelCleaner", "TunedLogisticRegression", "TunedRidge"]
@@ -54,7 +54,7 @@ define("task_progress", _task_progress, 1)
 
 
 def _choice(name: str, value: Any, allowed: dict[str, int]) -> int:
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         words = ", ".join(repr(word) for word in allowed)
         raise ValueError(f"{name} is {value!r}, expected one of {words}")
     return allowed[value]
@@ -64,7 +64,7 @@ def _seed(random_state: Any) -> int:
     if random_state is None:
         return 0
     if isinstance(random_state, int | np.integer) and random_state >= 0:
-        return int(random_state)
+        return whole("random_state", random_state)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31 - 1))
     if isinstance(random_state, np.random.RandomState):
@@ -74,11 +74,10 @@ def _seed(random_state: Any) -> int:
 
 def _threads(n_jobs: int | None) -> int:
     """None and -1: all processors."""
-    if n_jobs is not None and not isinstance(n_jobs, int | np.integer):
-        raise ValueError(f"n_jobs is {n_jobs!r}, expected None or a whole number")
-    if n_jobs is None or n_jobs < 0:
-        return 0
-    return int(n_jobs)
+    number = isinstance(n_jobs, int | np.integer)
+    if n_jobs is not None and not (number and n_jobs != 0 and n_jobs < 2**31):
+        raise ValueError(f"n_jobs is {n_jobs!r}, expected None or a whole number that is not 0")
+    return 0 if n_jobs is None else max(0, int(n_jobs))
 
 
 class _Sets:
@@ -177,8 +176,8 @@ class LabelCleaner(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, X_trusted: Any = None, y_trusted: Any = None) -> LabelCleaner:
         """Trusted rows are such whose labels were checked. A hundred help a lot where many labels
         are wrong, or wrong by a rule."""
-        if not isinstance(self.folds, int | np.integer):
-            raise ValueError(f"folds is {self.folds!r}, expected a whole number")
+        if not isinstance(self.folds, int | np.integer) or not 2 <= self.folds <= 100:
+            raise ValueError(f"folds is {self.folds!r}, expected a whole number from 2 to 100")
         for name in ("threshold", "flag_share", "false_alarms"):
             share = getattr(self, name)
             if share is not None and not (isinstance(share, _NUMBER) and 0.0 < share < 1.0):
@@ -218,7 +217,8 @@ class LabelCleaner(BaseEstimator):  # type: ignore[misc]
         self.probability_ = array_of(result.probability, rows * classes).reshape(rows, classes)
         self.noise_ = array_of(result.noise, classes * classes).reshape(classes, classes)
         self.estimated_wrong_ = float(result.estimated_wrong)
-        self.cautions_ = [text(result.cautions[i]) for i in range(result.caution_count)]
+        cautions = (text(result.cautions[i]) for i in range(result.caution_count))
+        self.cautions_ = [said.replace("(--val)", "(X_trusted)") for said in cautions]
         return self
 
     def _trusted(self, X: Any, y: Any) -> Dataset | None:
@@ -282,8 +282,11 @@ class _Tuned(BaseEstimator):  # type: ignore[misc]
                 f"penalties has shape {given.shape}, expected a group for each of the {features} "
                 "features"
             )
-        names, numbers = np.unique(given, return_inverse=True)
-        texts = [ffi.new("char[]", str(name).encode()) for name in names]
+        try:
+            names, numbers = np.unique(given, return_inverse=True)
+        except TypeError as error:
+            raise TypeError(f"penalties has groups that cannot be sorted: {error}") from error
+        texts = [ffi.new("char[]", c_text("the group", str(name))) for name in names]
         pointers = ffi.new("const char *[]", texts)
         group = ffi.new("uint32_t[]", numbers.tolist())
         groups = ffi.new("blv_feature_groups *")
@@ -316,6 +319,8 @@ class _Tuned(BaseEstimator):  # type: ignore[misc]
         shift, divisor = array_of(model.shift, features), array_of(model.divisor, features)
         self.unit_rows_ = bool(model.unit_rows)
         self.coef_ = weights / divisor
+        if not np.isfinite(self.coef_).all():
+            raise ValueError("the weights are not finite: are the numbers of X or y very large?")
         self.intercept_ = array_of(model.intercept, scores)
         if not self.unit_rows_:
             self.intercept_ = self.intercept_ - self.coef_ @ shift
@@ -448,10 +453,9 @@ class CoresetSelector(BaseEstimator):  # type: ignore[misc]
         selection.count = int(wanted)
         selection.seed = _seed(self.random_state)
         selection.threads = _threads(self.n_jobs)
-        if self.method is not None and not isinstance(self.method, str):
-            raise TypeError(f"method is a {type(self.method).__name__}, expected a str")
         if self.method is not None:
-            selection.method = lib.blv_selection_method_find(self.method.encode(), why)
+            name = c_text("method", self.method)
+            selection.method = lib.blv_selection_method_find(name, why)
             if selection.method == ffi.NULL:
                 raise ValueError(f"method: {text(why.text)}")
         rows = Dataset.from_arrays(_as_single(X), numbers, targets="classes")

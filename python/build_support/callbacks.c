@@ -89,6 +89,11 @@ static blv_flow step_solver(blv_run *run, void *state) {
     return (blv_flow)blv_py_step(object_of(run), run);
 }
 
+static void close_solver(blv_run *run, void *state) {
+    (void)state;
+    blv_py_close(object_of(run));
+}
+
 blv_solver *blv_py_solver_create(const char *name, void *object) {
     python_solver *solver = calloc(1, sizeof *solver);
     if (!solver)
@@ -97,6 +102,7 @@ blv_solver *blv_py_solver_create(const char *name, void *object) {
         BLV_SIZED(blv_solver), .name = name,        .summary = "a solver written in Python",
         .citation = "",        .group = "python",   .hint = "",
         .state_size = 1,       .open = open_solver, .step = step_solver,
+        .close = close_solver,
     };
     solver->object = object;
     return &solver->descriptor;

@@ -37,3 +37,26 @@ class Quadratic:
         x = np.linalg.solve(S.T @ S + self.mu * np.eye(len(self.x0)), S.T @ self.c)
         y = S @ x
         return x, y, float(self.f(x, y)[0])
+
+
+def sums(by_rows):
+    """f and g as means over rows, called with rows or their numbers, and the rows."""
+    random = np.random.default_rng(0)
+    A, b = random.normal(size=(60, 3)), random.normal(size=60)
+
+    def part(argument):
+        return argument if by_rows else (A[argument], b[argument])
+
+    def f(x, y, argument):
+        rows, target = part(argument)
+        r = rows @ y - target
+        return 0.5 * np.mean(r**2), np.zeros(1), rows.T @ r / len(r)
+
+    def g(x, y, argument):
+        rows, target = part(argument)
+        r = rows @ y - target
+        size = np.exp(x[0])
+        value = 0.5 * np.mean(r**2) + 0.5 * size * y @ y
+        return value, np.array([0.5 * size * y @ y]), rows.T @ r / len(r) + size * y
+
+    return f, g, (A, b)

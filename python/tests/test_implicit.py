@@ -65,6 +65,19 @@ class TestTorch:
         rows = t.func.jacrev(solve)(several[0])
         np.testing.assert_allclose(weights @ rows, closed_form(AT)[1], rtol=1e-8)
 
+    @pytest.mark.parametrize("tol", [-1.0, "a", float("nan")])
+    def test_bad_tolerances(self, tol):
+        with pytest.raises(ValueError, match="tol is "):
+            bilevel.implicit(self.g, self.t.zeros(6).double(), tol=tol)(self.t.tensor(AT))
+
+    def test_values_that_are_not_finite(self):
+        solve = bilevel.implicit(self.g, self.t.zeros(6).double())
+        with pytest.raises(ValueError, match="x0 has a value that is not finite"):
+            solve(self.t.tensor(AT) * float("nan"))
+        solve(self.t.tensor(AT))  # from now on the level is there
+        with pytest.raises(ValueError, match="g has values at x and the start of y that are not"):
+            solve(self.t.tensor(AT) * float("nan"))
+
     def test_second_derivatives_are_refused(self):
         t = self.t
         solve = bilevel.implicit(self.g, t.zeros(6, dtype=t.float64))

@@ -103,6 +103,24 @@ def test_batches():
     assert np.isfinite(np.asarray(r.x)).all()
 
 
+def test_trees_in_another_order():
+    """jax.tree_util sorts keys; it is they that decide, not their order."""
+
+    def f(x, y):
+        return ((x["b"] - 1) ** 2).sum() + ((x["a"] + 2) ** 2).sum() + (y**2).sum()
+
+    r = bilevel.solve(
+        f,
+        lambda x, y: ((y - 1) ** 2).sum(),
+        {"b": jnp.zeros(2), "a": jnp.zeros(2)},
+        jnp.zeros(2),
+        project=lambda x: jax.tree_util.tree_map(lambda part: jnp.clip(part, -1.5, 9), x),
+        tol=1e-6,
+    )
+    np.testing.assert_allclose(r.x["b"], [1.0, 1.0], atol=1e-5)
+    np.testing.assert_allclose(r.x["a"], [-1.5, -1.5], atol=1e-5)
+
+
 @pytest.mark.parametrize(
     "change, message",
     [

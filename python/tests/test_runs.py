@@ -16,6 +16,40 @@ def problem():
     return bilevel.Problem(Q.f, Q.g, Q.x0, Q.y0, hvp=Q.hvp, jvp=Q.jvp, name="mine")
 
 
+def test_a_result_that_is_not_finite(tmp_path):
+    """JSON has no NaN: the command could not read it."""
+
+    class Lost:
+        def open(self, run):
+            pass
+
+        def step(self, run):
+            run.y.set(np.nan * run.y.get())
+
+    r = bilevel.solve(problem(), solver=Lost(), iters=2, store=tmp_path / "runs.db")
+    (run,) = bilevel.runs(tmp_path / "runs.db")
+    assert np.isnan(r.y).all() and run.result()["y"] == [None] * 9
+
+
+def test_messages_of_runs(tmp_path):
+    store = tmp_path / "runs.db"
+    problem = bilevel.Problem(Q.f, Q.g, Q.x0, Q.y0, name="mine")
+    bilevel.solve(problem, solver="s-tfbo", iters=3, store=bytes(store))
+    (run,) = bilevel.runs(store)
+    with pytest.raises(TypeError, match=r"functions of your own: resume\(problem"):
+        run.resume(iters=5)
+    with pytest.raises(TypeError, match="problem is a int, expected a Problem"):
+        run.resume(5, iters=5)
+    for wrong in ({"status": 3}, {"kind": 3}, {"limit": -1}, {"limit": "a"}):
+        with pytest.raises((TypeError, ValueError), match=f"{next(iter(wrong))} is "):
+            bilevel.runs(store, **wrong)
+    with pytest.raises(TypeError, match="checkpoint_seconds is 'a'"):
+        bilevel.solve(problem, iters=3, store=store, checkpoint_seconds="a")
+    run.remove()
+    with pytest.raises(ValueError, match="there is no run 1"):
+        run.trace()
+
+
 def test_a_run_is_recorded(tmp_path):
     store = tmp_path / "runs.db"
     r = bilevel.solve(problem(), solver="s-tfbo", iters=120, store=store)

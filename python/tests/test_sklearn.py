@@ -14,7 +14,12 @@ import bilevel
 sklearn = pytest.importorskip("sklearn", minversion="1.6")
 
 from sklearn.base import clone  # noqa: E402
-from sklearn.datasets import load_digits, make_classification, make_regression  # noqa: E402
+from sklearn.datasets import (  # noqa: E402
+    load_diabetes,
+    load_digits,
+    make_classification,
+    make_regression,
+)
 from sklearn.linear_model import LogisticRegression, Ridge  # noqa: E402
 from sklearn.metrics import roc_auc_score  # noqa: E402
 from sklearn.model_selection import GridSearchCV, cross_val_score  # noqa: E402
@@ -172,7 +177,12 @@ def test_pickle_clone_pipeline_and_search():
     [
         (LabelCleaner(scaling="odd"), "scaling is 'odd'"),
         (LabelCleaner(model="odd"), "model is 'odd'"),
+        (LabelCleaner(model=["linear"]), r"model is \['linear'\]"),
         (LabelCleaner(folds=1), "folds"),
+        (LabelCleaner(folds=0), "folds is 0, expected a whole number from 2"),
+        (LabelCleaner(n_jobs=0), "n_jobs is 0"),
+        (LabelCleaner(n_jobs=2**40), "n_jobs is 1099511627776"),
+        (LabelCleaner(random_state=2**70), "random_state is 1180591620717411303424"),
         (LabelCleaner(threshold=2.0), "threshold is 2.0"),
         (LabelCleaner(n_jobs="a"), "n_jobs is 'a'"),
         (LabelCleaner(threshold=0.1, flag_share=0.1), "threshold|share"),
@@ -183,6 +193,19 @@ def test_messages_name_the_argument(estimator, message):
     X, _, noisy, _ = noisy_digits(rows=100)
     with pytest.raises(ValueError, match=message):
         estimator.fit(X, noisy)
+
+
+def test_cautions_have_names_of_python():
+    X, _, noisy, _ = noisy_digits(rows=100)
+    assert "(X_trusted)" in LabelCleaner().fit(X, noisy).cautions_[0]
+
+
+def test_numbers_that_overflow():
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.raises(ValueError, match="the weights are not finite"):
+        TunedRidge().fit(X, y * 1e300)
+    with pytest.raises(TypeError, match="penalties has groups that cannot be sorted"):
+        TunedRidge(penalties=[None, *"abcdefghi"]).fit(X, y)
 
 
 def test_trusted_rows_must_fit():
@@ -262,6 +285,15 @@ def test_damaged_arrays():
             bilevel.Dataset.from_arrays(matrix, y)
     with pytest.raises(ValueError, match="masked"):
         bilevel.Dataset.from_arrays(np.ma.masked_array(X, X > 3), y)
+    with pytest.raises(ValueError, match="y has masked"):
+        bilevel.Dataset.from_arrays(X, np.ma.masked_array(y, [1, 0, 0, 0]))
+    with pytest.raises(TypeError, match="y has classes that cannot be sorted"):
+        bilevel.Dataset.from_arrays(X, [None, "a", "a", "b"])
+    with pytest.raises(ValueError, match="X has 1 dimension"):
+        bilevel.Dataset.from_arrays(sparse.coo_array(X[0]))
+    for given in ((X,), (X, y), (None,)):
+        with pytest.raises(TypeError, match="from_arrays"):
+            bilevel.Dataset(*given)
     with pytest.raises(ValueError, match="zero byte"):
         bilevel.Dataset.from_arrays(X, ["a\0b", "a", "a", "a"])
     with pytest.raises(ValueError, match="no classes"):
@@ -272,10 +304,25 @@ def test_damaged_arrays():
             data.write(path)
         with pytest.raises(ValueError, match="zero byte"):
             bilevel.Dataset.read(path)
+    for wrong in ({"dtype": int}, {"sparse": "yes"}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} is "):
+            bilevel.Dataset.read("x.csv", **wrong)
+    for sizes, message in ((("a",), "sizes are"), (([0.5, 0.5],), "sizes are")):
+        with pytest.raises(TypeError, match=message):
+            data.split(*sizes)
+    with pytest.raises(ValueError, match="seed is -1"):
+        data.split(0.5, seed=-1)
     with pytest.raises(TypeError, match="format is a int"):
         data.write("x", 5)
     with pytest.raises(TypeError, match="method is a int"):
         CoresetSelector(n_rows=2, method=5).fit(X, y)
+
+
+def test_many_columns():
+    """More than the int32 of SciPy can number."""
+    columns = np.array([1, 2**31 + 5])
+    matrix = sparse.csr_matrix((np.ones(2), columns, [0, 1, 2]), shape=(2, 2**31 + 9))
+    np.testing.assert_array_equal(bilevel.Dataset.from_arrays(matrix).X.indices, columns)
 
 
 def test_doubtful_header(tmp_path):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from problems import Quadratic
+from problems import Quadratic, sums
 
 import bilevel
 
@@ -153,28 +153,6 @@ def test_simplex():
 # ---- Sums ----
 
 
-def sums(by_rows):
-    random = np.random.default_rng(0)
-    A, b = random.normal(size=(60, 3)), random.normal(size=60)
-
-    def part(argument):
-        return argument if by_rows else (A[argument], b[argument])
-
-    def f(x, y, argument):
-        rows, target = part(argument)
-        r = rows @ y - target
-        return 0.5 * np.mean(r**2), np.zeros(1), rows.T @ r / len(r)
-
-    def g(x, y, argument):
-        rows, target = part(argument)
-        r = rows @ y - target
-        size = np.exp(x[0])
-        value = 0.5 * np.mean(r**2) + 0.5 * size * y @ y
-        return value, np.array([0.5 * size * y @ y]), rows.T @ r / len(r) + size * y
-
-    return f, g, (A, b)
-
-
 def test_batches():
     seen = []
     f, g, data = sums(False)
@@ -297,6 +275,23 @@ def test_solvers_and_families_are_listed():
         ({"bounds": (1, 0)}, "bounds: a lower bound"),
         ({"bounds": (np.zeros(3), 1)}, "bounds"),
         ({"bounds": ("a", 1)}, "bounds: not numbers"),
+        ({"bounds": (None, 1)}, "without a bound it is -inf or inf"),
+        ({"x0": np.ma.masked_array(np.zeros(4), [1, 0, 0, 0])}, "x0 has masked values"),
+        ({"x0": [[1.0, 2.0], [3.0]]}, "x0 is not an array of numbers"),
+        ({"x0": {}}, "x0 holds no array"),
+        ({"f": lambda x, y: (10**400, x, y)}, "f returned int, expected a number"),
+        ({"f": lambda x, y: ("3", x, y)}, "f returned str, expected a number"),
+        ({"f": lambda x, y: (np.zeros(2), x, y)}, r"f returned ndarray of shape \(2,\)"),
+        ({"f": lambda x, y: (0.0, np.ma.masked_all(4), y)}, "gradient of f in x has masked"),
+        ({"threads": 2**40}, "threads is 1099511627776, expected"),
+        ({"threads": "a"}, "threads is 'a', expected a whole number"),
+        ({"upper_samples": 2**70}, "upper_samples is 1180591620717411303424"),
+        ({"upper_data": "abc"}, "upper_data: an indexable"),
+        ({"upper_data": {"a": np.zeros(2), "b": np.zeros(3)}}, "upper_data: an indexable"),
+        ({"many_minimizers": "no"}, "many_minimizers is 'no'"),
+        ({"name": "a\0b"}, "zero byte"),
+        ({"settings": {1: 2}}, "the name of a setting is a int"),
+        ({"settings": {"batch": "1\0"}}, "zero byte"),
         ({"simplex": -1.0}, "simplex is -1.0"),
         ({"bounds": (0, 1), "simplex": True}, "exclude"),
         ({"solver": object()}, "has no open"),
@@ -416,18 +411,6 @@ def test_solvers_in_python_are_compared():
     assert found["exact"].phi <= found["alternating"].phi < found["slower"].phi
     with pytest.raises(TypeError, match="int has no open"):
         bilevel.compare(problem, [3])
-
-
-def test_a_list_of_rows():
-    f, g, (A, b) = sums(True)
-    limits = {"solver": "soba", "batch": 8, "iters": 50, "seed": 1}
-    at = np.zeros(1), np.zeros(3)
-    rows = list(zip(A, b, strict=True))
-    x = [
-        bilevel.solve(f, g, *at, upper_data=given, lower_data=given, **limits).x
-        for given in ((A, b), rows)
-    ]
-    np.testing.assert_array_equal(*x)
 
 
 def test_an_exception_in_a_solver_comes_out():

@@ -1,6 +1,8 @@
 """Problems from PyTorch functions, on the library's vectors and on those of a device."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -209,6 +211,82 @@ def test_under_no_grad(memory):
         assert bilevel.solve(f, g, *start(), tol=1e-6).converged
 
 
+class Named(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.b = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
+        self.a = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
+
+
+def two_parts(x, y):
+    return ((x["b"] - 1) ** 2).sum() + ((x["a"] + 2) ** 2).sum() + (y**2).sum()
+
+
+def test_projections_in_another_order():
+    """Keys decide, not their order; pairs of names and tensors are a dict."""
+    r = bilevel.solve(
+        two_parts,
+        lambda x, y: ((y - 1) ** 2).sum(),
+        Named().named_parameters(),
+        torch.zeros(2, dtype=torch.float64),
+        project=lambda x: {"a": x["a"].clamp(min=-0.5), "b": x["b"].clamp(max=0.75)},
+        tol=1e-6,
+    )
+    assert list(r.x) == ["b", "a"]
+    expected = {"b": torch.full((2,), 0.75).double(), "a": torch.full((2,), -0.5).double()}
+    torch.testing.assert_close(r.x, expected)
+
+
+def test_a_projection_of_other_precision(memory):
+    r = bilevel.solve(
+        lambda x, y: ((y - 2) ** 2).sum(),
+        lambda x, y: ((y - x) ** 2).sum(),
+        torch.zeros(3, dtype=torch.float64),
+        torch.zeros(3, dtype=torch.float64),
+        project=lambda x: x.clamp(0, 1).float(),
+        tol=1e-6,
+    )
+    torch.testing.assert_close(r.x, torch.ones(3, dtype=torch.float64))
+
+
+def test_functions_that_differentiate(memory):
+    """g with derivatives in it, which it takes itself, where the run wants its value alone too."""
+
+    def with_slope(x, y):
+        (slope,) = torch.autograd.grad((y**2).sum() / 2, y, create_graph=True)
+        return g(x, y) + 0.5 * (slope**2).sum()
+
+    def the_same(x, y):
+        return g(x, y) + 0.5 * (y**2).sum()
+
+    limits = {"tol": 1e-8, "solver": "exact"}
+    r = bilevel.solve(f, with_slope, *start(), **limits)
+    torch.testing.assert_close(r.x, bilevel.solve(f, the_same, *start(), **limits).x)
+
+
+def test_inference_mode(memory):
+    expected = bilevel.solve(f, g, *start(), tol=1e-8).x
+    with torch.inference_mode():
+        found = bilevel.solve(f, g, *start(), tol=1e-8).x
+        inner = bilevel.implicit(g, start()[1])(expected)
+    assert torch.equal(found, expected)
+    assert torch.equal(inner, bilevel.implicit(g, start()[1])(expected))
+
+
+def test_a_default_device():
+    """Where x0 is decides. In a process that may crash."""
+    program = """
+import torch, bilevel
+x0, y0 = torch.zeros(2), torch.zeros(2)
+torch.set_default_device("meta")
+f, g = lambda x, y: ((y - 2) ** 2).sum(), lambda x, y: ((y - x) ** 2).sum()
+print(bilevel.solve(f, g, x0, y0, tol=1e-3).x.tolist())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_allclose(np.array(eval(done.stdout)), [2.0, 2.0], atol=1e-2)
+
+
 class Endless(torch.utils.data.IterableDataset):
     def __iter__(self):
         return iter(())
@@ -224,6 +302,9 @@ class Endless(torch.utils.data.IterableDataset):
         ({"x0": torch.full((4,), torch.nan)}, "x0 has a value that is not finite"),
         ({"f": lambda x, y: y}, r"f returned a tensor of shape \(9,\)"),
         ({"f": lambda x, y: 1.0}, "f returned a float"),
+        ({"f": lambda x, y: f(x, y).detach()}, "does not depend on x or y: detach"),
+        ({"g": lambda x, y: g(x, y.detach())}, "g returned a tensor that does not depend on y"),
+        ({"x0": {}}, "x0 holds no array"),
         ({"g": lambda x, y: (y * torch.inf).sum()}, "g returned"),
         ({"hvp": lambda x, y, v: v}, "hvp is not needed"),
         ({"x0": torch.nn.Linear(2, 2)}, "x0 is a Linear, expected a tensor: give its parameters"),

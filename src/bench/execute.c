@@ -447,10 +447,11 @@ blv_error bench_execute(bench *b) {
     if (open == 0 || error != BLV_OK)
         return error;
     if (blv_ranks_several(ranks))
-        error = blv_ranks_agree(ranks, work(b, (uint64_t)ranks->rank, (uint64_t)ranks->count),
-                                b->suite.why);
+        error = work(b, (uint64_t)ranks->rank, (uint64_t)ranks->count);
     else
         error = workers > 1 ? work_together(b, workers) : work(b, 0, 1);
+    if (error != BLV_E_STOPPED) /* who is to stop does not wait for the runs of others */
+        error = blv_ranks_agree(ranks, error, b->suite.why);
     blv_message *why = b->suite.why;
     b->suite.why = error == BLV_OK ? why : NULL; /* the first error is the one that counts */
     blv_error loaded = bench_load_records(b);

@@ -33,7 +33,7 @@ blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *work, blv_pen
                                  double *lambda, double factor, bool want_L_x,
                                  blv_constants *constants);
 
-/* Whether the problem is so large that they are estimated roughly, see core/sketch.h. */
+/* Whether the problem is so large that they are estimated roughly, see blocks/rough_constants.h. */
 bool blv_constants_are_rough(const blv_constants_work *work);
 
 /* How much work between two x-steps suits the problem's size: INFINITY, or from 4 down to 1 where

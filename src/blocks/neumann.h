@@ -25,7 +25,8 @@ typedef struct blv_samplers {
 
 /* In `open`: streams of batches of what the run's `batch` says. */
 blv_error blv_samplers_open(blv_run *run, blv_samplers *batches);
-/* For guards (core/guard.h): a batch where the streams have some, NULL where all are whole sums. */
+/* For guards (blocks/guard.h): a batch where the streams have some, NULL where all are whole sums.
+ */
 const blv_batch *blv_samplers_noise(const blv_samplers *batches);
 
 typedef enum blv_neumann_form { BLV_NEUMANN_SUM, BLV_NEUMANN_RANDOM } blv_neumann_form;

@@ -91,8 +91,8 @@ void blv_steps_watch(blv_steps *steps, const blv_directions *directions);
 /* The step to take along a direction of this norm, measured before and computed on this batch: the
  * guard's, times decay. The one in x also keeps to the longest move that is allowed at x; shortened
  * on whole sums, it grows by 2 % an iteration up to a ceiling that every shortening lowers by 10 %.
- * Where L_phi is a rough one (core/sketch.h) it first grows by half whenever two directions in a
- * row agree, until it is shortened for the first time. */
+ * Where L_phi is a rough one (blocks/rough_constants.h) it first grows by half whenever two
+ * directions in a row agree, until it is shortened for the first time. */
 double blv_steps_y(blv_steps *steps, double decay, const blv_batch *batch, const blv_vec *gy,
                    double norm);
 double blv_steps_v(blv_steps *steps, double decay, const blv_batch *batch, const blv_vec *r,

@@ -174,18 +174,8 @@ static void on_lost_page(int number) {
     _exit(CLI_REJECTED);
 }
 
-int main(int argc, char **argv) {
+static int run(int argc, char **argv) {
     char help_option[] = "--help", version_word[] = "version";
-    occupy_standard_streams();
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of that file */
-    signal(SIGBUS, on_lost_page);
-    program_invocation_name = "bilevel";
-    cli_ranks_start(argc, argv);
-    cli_terminal_begin();
-    cli_signals_install();
-    atexit(finish_stdout);
-    cli_json_begin();
-    argp_err_exit_status = CLI_REJECTED;
     const int taken = use_instructions(argc, argv);
     argc -= taken;
     argv += taken;
@@ -196,4 +186,18 @@ int main(int argc, char **argv) {
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
         return run_named(1, (char *[]){version_word, NULL});
     return run_named(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv) {
+    occupy_standard_streams();
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of that file */
+    signal(SIGBUS, on_lost_page);
+    program_invocation_name = "bilevel";
+    cli_ranks_start(argc, argv);
+    cli_terminal_begin();
+    cli_signals_install();
+    atexit(finish_stdout);
+    cli_json_begin();
+    argp_err_exit_status = CLI_REJECTED;
+    return cli_rank_exit(run(argc, argv)); /* of ranks none leaves while the first still writes */
 }

@@ -1,5 +1,6 @@
 #include "cli/progress_line.h"
 #include "cli/common.h"
+#include "cli/rank_start.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -263,9 +264,11 @@ static int watch(void *run, const blv_progress *p) {
 /* ---- From outside ---- */
 
 cli_progress cli_progress_choose(const char *word, bool silent) {
+    cli_progress chosen =
+        word && strcmp(word, "lines") == 0 ? CLI_PROGRESS_LINES : CLI_PROGRESS_BAR;
     if (silent || (word ? strcmp(word, "none") == 0 : !isatty(STDERR_FILENO)))
-        return CLI_PROGRESS_NONE;
-    return word && strcmp(word, "lines") == 0 ? CLI_PROGRESS_LINES : CLI_PROGRESS_BAR;
+        chosen = CLI_PROGRESS_NONE;
+    return (cli_progress)cli_rank_word((int)chosen); /* a run that is shown asks for the time */
 }
 
 double cli_progress_interval(void) {

@@ -1,11 +1,13 @@
 #include "cli/rank_start.h"
 #include "base/hash.h"
+#include "base/rank_exchange.h"
 #include "cli/common.h"
 
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define LIBRARY "libbilevel-mpi.so." BLV_LIBRARY_NUMBER
@@ -33,9 +35,9 @@ static bool is_on_ranks(void) {
     return started_by(names) || (tasks && atol(tasks) > 1);
 }
 
-/* The others do not come to their end: this rank has failed alone, and says so. */
+/* This rank has failed alone, and says so. */
 static void last_words(void) {
-    if (ranks->rank != 0)
+    if (ranks->rank != 0 && !strstr(cli_last_complaint(), BLV_NO_EXCHANGE))
         dprintf(first_stderr, "bilevel: rank %d: %s\n", ranks->rank, cli_last_complaint());
 }
 
@@ -57,7 +59,7 @@ static void expect_same_words(int argc, char **argv) {
         words = blv_hash_text(words, argv[i]);
     first = words;
     double others = !ranks->broadcast(ranks->context, 0, &first, sizeof first) || first != words;
-    if (!ranks->sum(ranks->context, 1, &others) || others != 0.0)
+    if (!ranks->sum(ranks->context, 1, &others) || others > 0.0)
         cli_die("%.0f of %d ranks have other arguments than the first, or another version", others,
                 ranks->count);
 }
@@ -84,12 +86,21 @@ const blv_ranks *cli_ranks(void) {
     return ranks;
 }
 
+static bool take_word(int *word) {
+    return !ranks ||
+           (blv_ranks_all(ranks, true) && ranks->broadcast(ranks->context, 0, word, sizeof *word));
+}
+
 int cli_rank_word(int word) {
-    double here = 1.0;
-    if (ranks && (!ranks->sum(ranks->context, 1, &here) ||
-                  !ranks->broadcast(ranks->context, 0, &word, sizeof word)))
-        cli_die("the exchange between ranks failed");
+    if (!take_word(&word))
+        cli_die(BLV_NO_EXCHANGE);
     return word;
+}
+
+int cli_rank_exit(int code) {
+    if (!take_word(&code) && code == CLI_DONE)
+        cli_die(BLV_NO_EXCHANGE);
+    return code;
 }
 
 bool cli_rank_writes(void) {

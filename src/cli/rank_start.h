@@ -14,6 +14,8 @@ void cli_ranks_start(int argc, char **argv);
 const blv_ranks *cli_ranks(void);
 /* What the first rank says, on all. All ranks wait for each other. */
 int cli_rank_word(int word);
+/* The exit code of the first rank, when all have come to their end. */
+int cli_rank_exit(int code);
 /* Whether this process writes files and the run store. */
 bool cli_rank_writes(void);
 /* Threads of a rank where none are asked for: the processors of the machine are shared by the ranks

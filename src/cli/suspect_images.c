@@ -5,7 +5,7 @@
  * the features have no names other than numbered ones (x0, x1, ... or pixel1, pixel2, ...). */
 #include "cli/suspect_images.h"
 #include "base/message.h"
-#include "bilevel/ranks.h"
+#include "base/rank_exchange.h"
 #include "cli/data_files.h"
 #include "report/contact_sheet.h"
 #include "report/html.h"
@@ -104,7 +104,7 @@ static void read_row(const blv_task_sets *sets, size_t row, double *values) {
     if (!v->ranks || at < v->held)
         read_row_at(sets, at, values);
     if (v->ranks && !v->ranks->sum(v->ranks->context, sets->features, values))
-        cli_die("the exchange between ranks failed");
+        cli_die(BLV_NO_EXCHANGE);
 }
 
 static bool has_negative(const blv_task_sets *sets) {
@@ -122,7 +122,7 @@ static bool has_negative(const blv_task_sets *sets) {
     free(values);
     double negative = least < rounding * most;
     if (v->ranks && !v->ranks->sum(v->ranks->context, 1, &negative))
-        cli_die("the exchange between ranks failed");
+        cli_die(BLV_NO_EXCHANGE);
     return negative > 0.0;
 }
 

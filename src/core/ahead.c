@@ -89,6 +89,7 @@ _Static_assert(sizeof(uint64_t) == sizeof(double), "counters are kept in the pla
 
 static void keep_state(blv_run *run) {
     copy_numbers(run, false);
+    run->ahead.metrics = run->result.metrics;
     for (size_t i = 0; i < run->ahead.vec_count; i++)
         if (run->ahead.vec[i])
             blv_vec_copy(run->ahead.vec[i], run->entries[i].vec);
@@ -97,6 +98,7 @@ static void keep_state(blv_run *run) {
 static void go_back(blv_run *run) {
     run->ahead.back++;
     copy_numbers(run, true);
+    run->result.metrics = run->metrics_whole = run->ahead.metrics;
     for (size_t i = 0; i < run->ahead.vec_count; i++) {
         blv_state_entry *entry = &run->entries[i];
         if (run->ahead.vec[i])
@@ -125,7 +127,7 @@ blv_flow blv_ahead_settle(blv_run *run) {
     a->steps = 0;
     a->now = false;
     if (finite) {
-        run->metrics_unchecked = run->result.metrics; /* those of the last step are there now */
+        run->metrics_whole = run->result.metrics; /* those of the last step are there now */
         return BLV_GO;
     }
     const uint64_t until = run->result.iterations;

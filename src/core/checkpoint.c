@@ -122,7 +122,7 @@ static bool numbers_fit(const void *object, const double *n) {
 static void put_numbers(void *object, const double *n) {
     blv_run *run = object;
     run->clock_before = run->result.seconds = run->monitor_last = n[0];
-    run->result.metrics = (blv_metrics){n[1], n[2], n[3], n[4], n[5], n[6]};
+    run->result.metrics = run->metrics_whole = (blv_metrics){n[1], n[2], n[3], n[4], n[5], n[6]};
     run->mapping_norm = n[7];
 }
 

@@ -147,7 +147,7 @@ static uint64_t new_set(const blv_run *run) {
 }
 
 static blv_error no_exchange(blv_message *why) {
-    return blv_explain(why, BLV_E_DEVICE, "the exchange between ranks failed");
+    return blv_explain(why, BLV_E_DEVICE, BLV_NO_EXCHANGE);
 }
 
 /* Where rank 0 says that they are. */
@@ -168,12 +168,9 @@ static blv_error share_base(const blv_run *run, const blv_ranks *ranks, const ch
 /* The facts of all ranks, on all. */
 static blv_error share_facts(const blv_ranks *ranks, const blv_part_facts *mine, blv_parts *parts,
                              blv_message *why) {
-    void *all = NULL;
+    void *all;
+    const bool well = blv_ranks_gather(ranks, mine, sizeof *mine, &all, NULL);
     parts->count = (size_t)ranks->count;
-    size_t *sizes = malloc(parts->count * sizeof *sizes);
-    BLV_CHECK(blv_ranks_agree(ranks, sizes ? BLV_OK : blv_explain_memory(why), why));
-    const bool well = blv_ranks_gather(ranks, mine, sizeof *mine, &all, sizes);
-    free(sizes);
     parts->facts = all;
     return well ? BLV_OK : no_exchange(why);
 }

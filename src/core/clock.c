@@ -48,7 +48,7 @@ blv_error blv_run_every(blv_run *run, blv_every_fn pause, void *context, double 
         return blv_run_fail(run, BLV_E_ARGUMENT, "pause: seconds must not be negative");
     run->pause = pause;
     run->pause_context = context;
-    run->pause_seconds = seconds;
+    run->pause_seconds = blv_agree(run, seconds);
     run->pause_last = blv_clock_now(run);
     return BLV_OK;
 }

@@ -39,16 +39,12 @@ static blv_flow undo_unchecked(blv_run *run, const blv_state_entry *culprit) {
     run->unchecked = 0;
     if (run->result.iterations > run->unchecked_since) {
         run->result.iterations = run->unchecked_since;
-        run->result.metrics = run->metrics_unchecked;
+        run->result.metrics = run->metrics_whole;
     }
     return step_not_finite(run, culprit);
 }
 
-static inline bool has_failed(const blv_run *run) {
-    return *run->failure_x != BLV_OK || *run->failure_y != BLV_OK;
-}
-
-static blv_flow space_failed(blv_run *run) {
+blv_flow blv_space_failed(blv_run *run) {
     blv_message why;
     blv_space_error(*run->failure_x != BLV_OK ? run->def->space_x : run->def->space_y, &why);
     blv_run_fail(run, BLV_OK, "%s", why.text);
@@ -74,8 +70,8 @@ static blv_flow reduce_with_moves(blv_run *run, size_t count, const blv_scalar *
     bool finite = blv_reduce(size, all);
     if (!fits)
         finite = blv_reduce(count, scalars) && finite;
-    if (has_failed(run))
-        return space_failed(run);
+    if (blv_has_failed(run))
+        return blv_space_failed(run);
     for (size_t i = 0; i < moved; i++)
         if (!isfinite(norms[i]))
             return undo_unchecked(run, checked[i]);
@@ -91,8 +87,8 @@ blv_flow blv_run_reduce(blv_run *run, size_t count, const blv_scalar *scalars) {
     if (run->unchecked > 0)
         return reduce_with_moves(run, count, scalars);
     const bool finite = blv_reduce(count, scalars);
-    if (has_failed(run))
-        return space_failed(run);
+    if (blv_has_failed(run))
+        return blv_space_failed(run);
     return finite ? BLV_GO : BLV_NONFINITE;
 }
 

@@ -69,7 +69,7 @@ blv_error blv_run_create(blv_run **run, const blv_problem *problem, const blv_so
     r->def = blv_problem_definition(problem);
     r->solver = solver;
     r->state = state;
-    r->result.metrics = blv_no_metrics;
+    r->result.metrics = r->metrics_whole = blv_no_metrics;
     r->mapping_norm = NAN;
     atomic_init(&r->stop_requested, false);
     r->failure_x = blv_space_failure(r->def->space_x);
@@ -198,7 +198,7 @@ blv_error blv_run_open(blv_run *run) {
     run->phase = PHASE_OPEN;
     run->busy = true;
     run->message.text[0] = '\0';
-    run->open_error = open_parts(run);
+    run->open_error = blv_run_agree_error(run, open_parts(run), &run->message);
     run->busy = false;
     if (run->open_error != BLV_OK) {
         run->phase = PHASE_ENDED;

@@ -80,6 +80,10 @@ static void end_by_flow(blv_run *run, blv_flow flow) {
     blv_outcome outcome = flow == BLV_FINISHED ? blv_confirm(run, run->finish_tolerance, false)
                           : flow == BLV_HALT   ? blv_limit_reached(run)
                                                : outcomes[flow];
+    if (flow == BLV_NONFINITE && blv_has_failed(run)) { /* of what is not there */
+        flow = blv_space_failed(run);
+        outcome = BLV_ORACLE_FAILED;
+    }
     if (flow == BLV_NONFINITE)
         run->eval.failed_code = 0;
     if (flow == BLV_NO_INVERSE)
@@ -99,7 +103,10 @@ static blv_flow call_until_accepted(blv_run *run, blv_flow (*call)(blv_run *, vo
     run->message.text[0] = '\0';
     run->eval.failed_code = 0;
     for (int retries = 0;; retries++) {
+        run->result.metrics = blv_no_metrics;
         blv_flow flow = call(run, run->state);
+        if (flow == BLV_RETRY || flow == BLV_FATAL || flow == BLV_HALT)
+            run->result.metrics = run->metrics_whole; /* this step is not taken */
         if (flow == BLV_RETRY || flow == BLV_FATAL)
             BLV_TRY(blv_settle_moves(run)); /* the point itself may be why the oracle failed */
         if (flow != BLV_RETRY || retries == RETRIES_MAX)
@@ -151,13 +158,11 @@ static void resume(blv_run *run) {
 }
 
 blv_flow blv_run_take_step(blv_run *run) {
-    run->result.metrics = blv_no_metrics;
     run->mapping_norm = NAN;
     run->finish_tolerance = run->options.tol;
     run->certificate_known = false;
     blv_flow flow = call_until_accepted(run, run->solver->step);
-    if (run->unchecked > 0)
-        run->metrics_unchecked = run->result.metrics;
+    run->metrics_whole = run->result.metrics;
     if (flow == BLV_GO || flow == BLV_FINISHED)
         run->result.iterations++;
     return flow;

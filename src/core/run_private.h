@@ -84,6 +84,7 @@ typedef struct blv_ahead {
     blv_vec **vec;        /* the state: of each entry; NULL: it does not change */
     size_t vec_count;
     double *number;
+    blv_metrics metrics;
 } blv_ahead;
 
 typedef enum blv_run_phase { PHASE_CREATED, PHASE_OPEN, PHASE_STEPPING, PHASE_ENDED } blv_run_phase;
@@ -118,8 +119,8 @@ struct blv_run {
     blv_certifier *certifier; /* NULL unless options ask for certified values on the way */
     size_t unchecked;         /* entries that are; moved in this iteration */
     uint64_t unchecked_since;
-    blv_metrics metrics_unchecked; /* of the last step, where some are */
-    double mapping_norm; /* |x - P_X(x - step d)| / step of the last move of x, NaN: none */
+    blv_metrics metrics_whole; /* of the last step that was taken; result has those of this one */
+    double mapping_norm;       /* |x - P_X(x - step d)| / step of the last move of x, NaN: none */
     blv_result result;
     blv_watch watch;
     blv_ahead ahead;
@@ -192,6 +193,12 @@ blv_flow blv_ahead_settle(blv_run *run);
 /* moves.c */
 /* Checks what no reduction has checked yet, before iterates leave the run. */
 blv_flow blv_settle_moves(blv_run *run);
+/* Whether an operation of a space has: from then on no value is worth anything. */
+static inline bool blv_has_failed(const blv_run *run) {
+    return *run->failure_x != BLV_OK || *run->failure_y != BLV_OK;
+}
+/* BLV_FATAL, with the space's message. */
+blv_flow blv_space_failed(blv_run *run);
 /* Halves the moves that came after the last success of the oracle that rejected the point. False:
  * none. */
 bool blv_halve_moves(blv_run *run);
@@ -215,7 +222,6 @@ blv_flow blv_pause_if_due(blv_run *run);
 blv_flow blv_run_interrupt(void *run);
 blv_outcome blv_limit_reached(blv_run *run);
 bool blv_tolerance_reached(const blv_run *run);
-uint64_t blv_iteration_limit(const blv_run *run);
 
 /* watch.c */
 blv_error blv_watch_register(blv_run *run);

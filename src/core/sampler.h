@@ -28,7 +28,7 @@ size_t blv_sampler_bytes(const blv_sampler *sampler);
 /* The most samples in one of its batches; 0: they are the whole sum. */
 size_t blv_sampler_batch(const blv_sampler *sampler);
 
-/* Its position, see core/keep.h. `sampler` is a blv_sampler. */
+/* Its position, see core/state_object.h. `sampler` is a blv_sampler. */
 enum { BLV_SAMPLER_NUMBERS = 3 };
 void blv_sampler_get(const void *sampler, double *position);
 bool blv_sampler_fits(const void *sampler, const double *position);

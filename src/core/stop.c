@@ -1,11 +1,12 @@
 /* When a run ends: limits, tolerance, and the question that every oracle call asks first. */
+#include "bilevel/ranks.h"
 #include "core/run_private.h"
 
 #include <math.h>
 
 enum { DEFAULT_ITERATIONS = 100000, CALLS_BETWEEN_CLOCKS = 16 };
 
-uint64_t blv_iteration_limit(const blv_run *run) {
+static uint64_t iteration_limit(const blv_run *run) {
     const blv_options *o = &run->options;
     if (o->iters >= 0)
         return (uint64_t)o->iters;
@@ -16,7 +17,7 @@ uint64_t blv_iteration_limit(const blv_run *run) {
 uint64_t blv_run_limit(const blv_run *run) {
     if (!run)
         return 0;
-    uint64_t limit = blv_iteration_limit(run);
+    uint64_t limit = iteration_limit(run);
     return limit == UINT64_MAX ? 0 : limit;
 }
 
@@ -34,8 +35,13 @@ static bool asked_to_stop(const blv_run *run) {
     return atomic_load_explicit(&run->stop_requested, memory_order_relaxed);
 }
 
+/* On any of several ranks; where that cannot be found out, the next reduction fails as well. */
 static bool stop_wanted(const blv_run *run) {
-    return run->agrees ? blv_agree(run, asked_to_stop(run)) != 0.0 : asked_to_stop(run);
+    const blv_ranks *ranks = blv_space_ranks(run->def->space_y);
+    double asked = asked_to_stop(run);
+    if (ranks)
+        return ranks->sum(ranks->context, 1, &asked) && asked > 0.0;
+    return (run->agrees ? blv_agree(run, asked) : asked) != 0.0;
 }
 
 /* The clock is read every few calls only: reading it costs as much as a small oracle. Where
@@ -57,7 +63,7 @@ blv_flow blv_run_interrupt(void *context) {
 blv_outcome blv_limit_reached(blv_run *run) {
     if (stop_wanted(run))
         return BLV_STOPPED_REQUEST;
-    if (run->result.iterations >= blv_iteration_limit(run))
+    if (run->result.iterations >= iteration_limit(run))
         return BLV_LIMIT_ITERATIONS;
     if (budget_used(run))
         return BLV_LIMIT_BUDGET;

@@ -76,7 +76,7 @@ blv_error blv_run_trace_callback(blv_run *run, blv_trace_fn row, void *context, 
     return BLV_OK;
 }
 
-blv_error blv_trace_open(blv_run *run) {
+static blv_error open_trace(blv_run *run) {
     if (run->row && !run->row_stream)
         run->row_stream = open_memstream(&run->row_text, &run->row_size);
     if (run->row && !run->row_stream)
@@ -89,9 +89,13 @@ blv_error blv_trace_open(blv_run *run) {
         run->trace_at = 0;
         run->trace = begin(run, writes ? run->trace_path : "/dev/null");
     }
-    if (blv_agree(run, !run->trace) != 0.0)
-        return blv_run_fail(run, BLV_E_FILE, "trace %s: %s", run->trace_path, strerror(errno));
-    return BLV_OK;
+    return run->trace
+               ? BLV_OK
+               : blv_run_fail(run, BLV_E_FILE, "trace %s: %s", run->trace_path, strerror(errno));
+}
+
+blv_error blv_trace_open(blv_run *run) {
+    return blv_run_agree_error(run, open_trace(run), &run->message);
 }
 
 void blv_trace_close(blv_run *run) {
@@ -115,7 +119,7 @@ blv_error blv_run_monitor(blv_run *run, blv_monitor_fn monitor, void *context, u
     run->monitor = monitor;
     run->monitor_context = context;
     run->monitor_iterations = iterations;
-    run->monitor_seconds = seconds;
+    run->monitor_seconds = blv_agree(run, seconds); /* a monitor may set it by a clock of its own */
     run->monitor_last = blv_clock_seconds(run);
     return BLV_OK;
 }
@@ -271,7 +275,7 @@ static bool is_one_of_few(const blv_run *run) {
         return true;
     if ((double)run->result.iterations < spacing * (double)(run->row_given - 1))
         return false;
-    return run->trace || run->observed_seconds <= share * blv_clock_seconds(run);
+    return run->trace_path || run->observed_seconds <= share * blv_clock_seconds(run);
 }
 
 blv_outcome blv_observe(blv_run *run, bool last) {

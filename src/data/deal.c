@@ -21,7 +21,7 @@ typedef struct dealing {
 static void *receive(const dealing *d, const void *mine, size_t size) {
     void *here = d->from ? (void *)(uintptr_t)mine : blv_data_alloc(size, 1);
     bool well =
-        blv_share_all(d->ranks, here) && d->ranks->broadcast(d->ranks->context, 0, here, size);
+        blv_ranks_all(d->ranks, here) && d->ranks->broadcast(d->ranks->context, 0, here, size);
     if (!well && !d->from)
         free(here);
     return well ? here : NULL;
@@ -78,7 +78,7 @@ static bool deal_names(const dealing *d, blv_part_name name, const char *const *
     char *at = mine;
     for (size_t i = 0; mine && i < count; i++)
         at = stpcpy(at, names[i]) + 1;
-    well = blv_share_all(d->ranks, well) &&
+    well = blv_ranks_all(d->ranks, well) &&
            d->ranks->broadcast(d->ranks->context, 0, &size, sizeof size);
     if (well && size > 0) {
         char *all = receive(d, mine, size);
@@ -130,7 +130,7 @@ static bool deal_dense(const dealing *d, const blv_dataset_view *v) {
     const size_t row_size = v->columns * blv_value_size(v->precision);
     const size_t step = PIECE / (row_size + 1) + 1;
     char *own = d->to ? blv_data_alloc(d->held, row_size) : NULL, *next = own;
-    bool well = blv_share_all(d->ranks, d->from || own);
+    bool well = blv_ranks_all(d->ranks, d->from || own);
     for (size_t first = 0; well && first < d->rows; first += step) {
         const size_t count = d->rows - first < step ? d->rows - first : step;
         char *piece = receive(d, d->from ? (const char *)v->dense + first * row_size : NULL,
@@ -185,14 +185,14 @@ static bool deal_sparse_piece(const dealing *d, const blv_dataset_view *v, size_
     drop(d, start);
     drop(d, column);
     drop(d, value);
-    return blv_share_all(d->ranks, well);
+    return blv_ranks_all(d->ranks, well);
 }
 
 static bool deal_sparse(const dealing *d, const blv_dataset_view *v) {
     const size_t step = PIECE / 64;
     own_rows own = {0};
     size_t *zero = blv_list_room(&own.start, 1, sizeof *zero);
-    bool well = blv_share_all(d->ranks, zero);
+    bool well = blv_ranks_all(d->ranks, zero);
     if (zero) {
         *zero = 0;
         own.start.count = 1;
@@ -216,7 +216,7 @@ blv_error blv_dataset_deal(blv_dataset **dataset, const blv_ranks *ranks, blv_me
     dealing d = {.ranks = ranks, .from = ranks->rank == 0 ? *dataset : NULL};
     if (!d.from)
         *dataset = d.to = blv_dataset_new();
-    bool well = blv_share_all(ranks, *dataset) && deal_facts(&d);
+    bool well = blv_ranks_all(ranks, *dataset) && deal_facts(&d);
     bool dense = d.from && d.from->view.dense;
     well = well && ranks->broadcast(ranks->context, 0, &dense, sizeof dense) &&
            (dense ? deal_dense : deal_sparse)(&d, &(*dataset)->view);

@@ -63,7 +63,7 @@ static blv_error set_layout(blv_dataset *d, blv_layout layout, const char *name,
         return layout == BLV_LAYOUT_SPARSE ? make_sparse(d, why) : BLV_OK;
     double stored = (double)v->row_start[blv_held_rows(v)];
     if (v->ranks && !v->ranks->sum(v->ranks->context, 1, &stored))
-        return blv_explain(why, BLV_E_DEVICE, "the exchange between ranks failed");
+        return blv_explain(why, BLV_E_DEVICE, BLV_NO_EXCHANGE);
     bool many = 4.0 * stored >= (double)v->rows * (double)v->columns;
     if (layout == BLV_LAYOUT_DENSE || (layout == BLV_LAYOUT_AUTO && many))
         return make_dense(d, name, why);
@@ -172,7 +172,7 @@ blv_error blv_dataset_centre_table(blv_dataset *const *datasets, size_t count, b
         return BLV_OK;
     double stored = (double)v->row_start[blv_held_rows(v)], cells = 0.0;
     if (v->ranks && !v->ranks->sum(v->ranks->context, 1, &stored))
-        return blv_explain(why, BLV_E_DEVICE, "the exchange between ranks failed");
+        return blv_explain(why, BLV_E_DEVICE, BLV_NO_EXCHANGE);
     for (size_t s = 0; s < count; s++)
         cells += datasets[s] ? (double)blv_held_rows(&datasets[s]->view) * (double)v->columns : 0.0;
     const bool fits =

@@ -57,7 +57,8 @@ static bool has_parts(const blv_reading *r) {
     return blv_input_is_file(r->input) && !r->options.weight && r->format != BLV_FORMAT_ARFF;
 }
 
-static blv_error read_input(blv_reading *r) {
+/* Rows, labels and places, in the layout of the file. */
+static blv_error take_set(blv_reading *r) {
     if (r->format == BLV_FORMAT_NONE)
         BLV_CHECK(blv_detect_format(r->input, &r->format, r->why));
     if (r->share && !has_parts(r))
@@ -78,7 +79,12 @@ static blv_error read_input(blv_reading *r) {
         return blv_explain_memory(r->why);
     BLV_CHECK(blv_reading_expect(r, d->view.columns, sizeof(double), "a number for each column"));
     BLV_CHECK(blv_put_labels(r));
-    BLV_CHECK(blv_put_places(r));
+    return blv_put_places(r);
+}
+
+static blv_error read_input(blv_reading *r) {
+    blv_dataset *d = r->dataset;
+    BLV_CHECK(blv_ranks_agree(r->share, take_set(r), r->why));
     BLV_CHECK(blv_dataset_convert(d, r->options.layout, r->options.precision, r->shown, r->why));
     BLV_CHECK(blv_dataset_finish(d, r->path, r->why));
     return record(r);
@@ -115,7 +121,7 @@ static blv_error read_and_deal(blv_reading *whole, blv_dataset **dataset) {
     BLV_CHECK(blv_ranks_agree(ranks, error, whole->why));
     BLV_CHECK(blv_dataset_deal(dataset, ranks, whole->why));
     if (!ranks->broadcast(ranks->context, 0, &whole->format, sizeof whole->format))
-        return blv_explain(whole->why, BLV_E_DEVICE, "the exchange between ranks failed");
+        return blv_explain(whole->why, BLV_E_DEVICE, BLV_NO_EXCHANGE);
     (*dataset)->view.format = formats[whole->format].name;
     return blv_need_memory(blv_dataset_note(*dataset, BLV_NOTE_DEALT), whole->why);
 }
@@ -131,9 +137,9 @@ static blv_error read_shared(const blv_reading *asked, blv_dataset **dataset) {
     blv_input_close(input);
     BLV_CHECK(blv_ranks_agree(ranks, error, asked->why));
     if (!ranks->broadcast(ranks->context, 0, &first, sizeof first) || first != size)
-        error = blv_explain(asked->why, BLV_E_FILE,
-                            "%s: %" PRIu64 " bytes on rank 0 and %" PRIu64 " on rank %d",
-                            asked->shown, first, size, ranks->rank);
+        error =
+            blv_explain(asked->why, BLV_E_FILE, "%s: %" PRIu64 " bytes, and %" PRIu64 " on rank 0",
+                        asked->shown, size, first);
     BLV_CHECK(blv_ranks_agree(ranks, error, asked->why));
     part.share = ranks;
     error = read_set(&part, dataset);

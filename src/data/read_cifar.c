@@ -1,5 +1,6 @@
 /* CIFAR binary files: records of one label (CIFAR-10) or of a coarse and a fine label (CIFAR-100),
  * and 3072 bytes of pixels: red, green and blue, 32 rows of 32 each. */
+#include "base/rank_exchange.h"
 #include "data/reading.h"
 
 #include <inttypes.h>
@@ -68,18 +69,19 @@ blv_error blv_read_cifar(blv_reading *r) {
     blv_error error = r->share ? take_own_records(r, hundred) : BLV_OK;
     if (!error)
         error = take_records(r, hundred, coarse, &dense);
-    if (r->share && !blv_share_all(r->share, !error))
+    const size_t local = dense.count, size = PIXELS * blv_value_size(r->options.precision);
+    size_t rows = local;
+    r->dataset->view.columns = PIXELS; /* before they are put there */
+    r->dataset->view.precision = r->options.precision;
+    if (!error)
+        error = blv_need_memory(
+            blv_dataset_put(r->dataset, BLV_PART_DENSE, blv_list_take(&dense, size)), r->why);
+    if (r->share && !blv_ranks_all(r->share, !error))
         error = BLV_NOT_SHARED;
     if (error) {
         free(dense.items);
         return error;
     }
-    const size_t local = dense.count;
-    size_t rows = local;
-    r->dataset->view.columns = PIXELS;
-    r->dataset->view.precision = r->options.precision;
-    void *numbers = blv_list_take(&dense, PIXELS * blv_value_size(r->options.precision));
-    BLV_CHECK(blv_need_memory(blv_dataset_put(r->dataset, BLV_PART_DENSE, numbers), r->why));
     if (r->share)
         BLV_CHECK(blv_share_labels(r, local, &rows));
     r->dataset->view.rows = rows;

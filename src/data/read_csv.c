@@ -5,6 +5,7 @@
  * the file is read once more with that known; plain numbers are read once. */
 #include "base/aligned_memory.h"
 #include "base/number_text.h"
+#include "base/rank_exchange.h"
 #include "bilevel/ranks.h"
 #include "data/arff.h"
 #include "data/data_table.h"
@@ -493,7 +494,7 @@ static blv_error read_part(csv_file *f) {
     for (size_t i = 0; !error && i < t->count; i++)
         if (t->column[i].kind == BLV_KIND_DROP && !t->column[i].given)
             error = BLV_NOT_SHARED; /* it seems to identify rows */
-    if (!blv_share_all(r->share, error == BLV_OK && !again))
+    if (!blv_ranks_all(r->share, error == BLV_OK && !again))
         return BLV_NOT_SHARED;
     const size_t local = t->rows;
     size_t rows;

@@ -2,6 +2,7 @@
  * the elements; everything big endian. The first dimension counts the rows.
  *
  * Labels are in a separate file: train-images-idx3-ubyte goes with train-labels-idx1-ubyte. */
+#include "base/rank_exchange.h"
 #include "data/reading.h"
 
 #include <inttypes.h>
@@ -241,7 +242,7 @@ static blv_error take_rows(blv_reading *r, blv_idx *idx) {
     blv_error error = blv_input_take_bytes(r->input, first, first + local * row_size, r->why);
     if (!error)
         error = take_elements(r, idx);
-    return blv_share_all(r->share, !error) ? blv_share_held(r, local, rows) : BLV_NOT_SHARED;
+    return blv_ranks_all(r->share, !error) ? blv_share_held(r, local, rows) : BLV_NOT_SHARED;
 }
 
 blv_error blv_read_idx(blv_reading *r) {

@@ -6,6 +6,7 @@
  * Lines are parsed where they lie, and room for all pairs of a piece of text is made beforehand:
  * a pair takes four bytes at least, a row two. Zeros are not stored. */
 #include "base/number_text.h"
+#include "base/rank_exchange.h"
 #include "bilevel/ranks.h"
 #include "data/row_text.h"
 
@@ -231,7 +232,7 @@ static blv_error share_columns(svm_file *f) {
     f->has_zero = sum[0] > 0.0;
     f->has_index = sum[1] > 0.0;
     f->has_qid = sum[2] > 0.0;
-    return ok ? BLV_OK : blv_explain(f->r->why, BLV_E_DEVICE, "the exchange between ranks failed");
+    return ok ? BLV_OK : blv_explain(f->r->why, BLV_E_DEVICE, BLV_NO_EXCHANGE);
 }
 
 static blv_error put_rows(svm_file *f) {
@@ -272,7 +273,7 @@ blv_error blv_read_libsvm(blv_reading *r) {
             blv_input_take_part(r->input, (size_t)r->share->rank, (size_t)r->share->count, r->why);
     if (!error)
         error = take_all_lines(&f);
-    if (r->share && !blv_share_all(r->share, error == BLV_OK))
+    if (r->share && !blv_ranks_all(r->share, error == BLV_OK))
         error = BLV_NOT_SHARED;
     if (!error)
         error = put_rows(&f);

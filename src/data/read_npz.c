@@ -122,19 +122,16 @@ static bool has_checksum(blv_reading *r, const blv_npz *npz, const char *name,
         size_t bytes;
     } mine = {own, local * row};
     const size_t header = (size_t)(entry->size - place->header.bytes);
-    size_t *sizes = blv_data_alloc((size_t)r->share->count, sizeof *sizes);
     unsigned char *bytes = blv_data_alloc(header, 1);
     void *all = NULL;
-    bool well =
-        bytes && sizes && blv_npz_pread(npz, place->at - header, bytes, header, r->why) == BLV_OK;
-    well = blv_share_all(r->share, well) &&
-           blv_ranks_gather(r->share, &mine, sizeof mine, &all, sizes);
+    bool well = bytes && blv_npz_pread(npz, place->at - header, bytes, header, r->why) == BLV_OK;
+    well =
+        blv_ranks_all(r->share, well) && blv_ranks_gather(r->share, &mine, sizeof mine, &all, NULL);
     uLong crc = well ? crc32_z(0, bytes, header) : 0;
     for (int rank = 0; well && rank < r->share->count; rank++) {
         const struct part *part = (const struct part *)all + rank;
         crc = crc32_combine(crc, part->crc, (z_off_t)part->bytes);
     }
-    free(sizes);
     free(bytes);
     free(all);
     return well && crc == entry->crc;
@@ -165,7 +162,7 @@ static blv_error take_own_rows(blv_reading *r, const blv_npz *npz, const char *n
         if (!error)
             error = blv_need_memory(blv_dataset_put(d, BLV_PART_DENSE, dense), r->why);
     }
-    if (!blv_share_all(r->share, !error) ||
+    if (!blv_ranks_all(r->share, !error) ||
         (!npz->is_npy && !has_checksum(r, npz, name, place, crc, local)))
         return BLV_NOT_SHARED;
     return blv_share_held(r, local, rows);

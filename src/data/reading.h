@@ -79,8 +79,6 @@ blv_error blv_dataset_read_as(blv_dataset **dataset, blv_format format, const ch
  * reads the whole file, and what is wrong is found as one process finds it. */
 #define BLV_NOT_SHARED BLV_E_STOPPED
 
-/* Whether it holds on all ranks. */
-bool blv_share_all(const blv_ranks *ranks, bool here);
 /* How many of so many rows, one after the other, this rank reads; those before are rows_before. */
 size_t blv_share_rows(blv_reading *r, size_t rows);
 /* The rows of this rank have been read, and their labels were added: the labels become those of all

@@ -81,12 +81,10 @@ static bool is_learned(const blv_recipe_column *c) {
 
 /* The numbers of all ranks in place of those of this one. */
 static bool share_numbers(const blv_ranks *ranks, double **numbers, size_t *count) {
-    void *all = NULL;
-    size_t *sizes = blv_data_alloc((size_t)ranks->count, sizeof *sizes);
-    if (!sizes || !blv_ranks_gather(ranks, *numbers, *count * sizeof **numbers, &all, sizes)) {
-        free(sizes);
+    void *all;
+    size_t *sizes;
+    if (!blv_ranks_gather(ranks, *numbers, *count * sizeof **numbers, &all, &sizes))
         return false;
-    }
     *count = 0;
     for (int r = 0; r < ranks->count; r++)
         *count += sizes[r] / sizeof **numbers;
@@ -100,7 +98,7 @@ static bool share_counts(const blv_ranks *ranks, size_t *counts, size_t count) {
     double *sums = blv_data_alloc(count, sizeof *sums);
     for (size_t i = 0; sums && i < count; i++)
         sums[i] = (double)counts[i];
-    const bool well = sums && ranks->sum(ranks->context, count, sums);
+    const bool well = blv_ranks_all(ranks, sums) && ranks->sum(ranks->context, count, sums);
     for (size_t i = 0; well && i < count; i++)
         counts[i] = (size_t)sums[i];
     free(sums);
@@ -128,7 +126,7 @@ static blv_error learn(relearning *l, const blv_dataset_view *v, bool unknown_on
                 there[n++] = f.value;
         }
         if (blv_ranks_several(v->ranks))
-            well = well &&
+            well = blv_ranks_all(v->ranks, well) &&
                    (c->kind == BLV_KIND_CATEGORY ? share_counts(v->ranks, c->rows, c->levels + 1)
                                                  : share_numbers(v->ranks, &there, &n));
         for (size_t k = 1; k < c->levels; k++)

@@ -7,25 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool blv_share_all(const blv_ranks *ranks, bool here) {
-    double failed = !here;
-    return ranks->sum(ranks->context, 1, &failed) && failed == 0.0;
-}
-
-/* The items of all ranks in place of those of this one. */
-static bool gather_list(const blv_ranks *ranks, blv_list *list, size_t item_size, size_t *sizes) {
+/* The items of all ranks in place of those of this one; *sizes: their bytes on each rank. */
+static bool gather_list(const blv_ranks *ranks, blv_list *list, size_t item_size, size_t **sizes) {
     void *all;
     if (!blv_ranks_gather(ranks, list->items, list->count * item_size, &all, sizes))
         return false;
     list->count = 0;
     for (int rank = 0; rank < ranks->count; rank++)
-        list->count += sizes[rank] / item_size;
+        list->count += (*sizes)[rank] / item_size;
     list->capacity = list->count;
     free(list->items);
     list->items = list->count > 0 ? all : NULL; /* a list that is there has labels */
     if (list->count == 0)
         free(all);
     return true;
+}
+
+static bool gather_items(const blv_ranks *ranks, blv_list *list, size_t item_size) {
+    size_t *sizes = NULL;
+    const bool ok = gather_list(ranks, list, item_size, &sizes);
+    free(sizes);
+    return ok;
 }
 
 /* The distinct texts of a rank one after the other, each with a zero byte behind it. */
@@ -50,69 +52,59 @@ static bool number_texts(blv_texts *texts, const char *all, size_t size, blv_lis
     return true;
 }
 
-/* Labels as the texts of all ranks are numbered. first: the numbers of a rank's texts begin here.
- */
-static void renumber(blv_list *labels, const size_t *sizes, const size_t *texts, int ranks,
-                     const int32_t *number) {
+/* Labels of all ranks as the texts of all are numbered, of which rank r has texts[r]. */
+static bool gather_labels(const blv_ranks *ranks, blv_list *labels, const size_t *texts,
+                          const int32_t *number) {
+    size_t *sizes = NULL, first = 0;
+    const bool ok = gather_list(ranks, labels, sizeof(int32_t), &sizes);
     int32_t *label = labels->items;
-    size_t first = 0;
-    for (int rank = 0; rank < ranks; rank++) {
+    for (int rank = 0; ok && rank < ranks->count; rank++) {
         for (size_t i = 0; i < sizes[rank] / sizeof *label; i++, label++)
             *label = number[first + (size_t)*label];
         first += texts[rank];
     }
+    free(sizes);
+    return ok;
 }
 
-static bool share_texts(blv_reading *r, size_t *sizes, size_t *texts) {
+static bool share_texts(blv_reading *r) {
     const blv_ranks *ranks = r->share;
-    size_t size = 0, count = r->classes.items.count;
-    void *all = NULL, *counts = NULL;
+    size_t size = 0, count = r->classes.items.count, *sizes = NULL;
+    void *all = NULL, *texts = NULL;
     blv_list number = {0};
     char *mine = join_texts(&r->classes, &size);
-    bool ok = blv_share_all(ranks, mine) && blv_ranks_gather(ranks, mine, size, &all, sizes);
-    for (int rank = 0; ok && rank < ranks->count; rank++)
-        texts[rank] = sizes[rank];
+    bool ok = blv_ranks_gather(ranks, mine, size, &all, &sizes) &&
+              blv_ranks_gather(ranks, &count, sizeof count, &texts, NULL);
     size = 0;
     for (int rank = 0; ok && rank < ranks->count; rank++)
-        size += texts[rank];
-    ok = ok && blv_ranks_gather(ranks, &count, sizeof count, &counts, texts);
+        size += sizes[rank];
     if (ok) {
-        memcpy(texts, counts, (size_t)ranks->count * sizeof *texts);
         blv_texts_free(&r->classes);
         ok = number_texts(&r->classes, all, size, &number);
     }
-    ok = blv_share_all(ranks, ok) && gather_list(ranks, &r->label, sizeof(int32_t), sizes);
-    if (ok)
-        renumber(&r->label, sizes, texts, ranks->count, number.items);
-    ok = ok && gather_list(ranks, &r->truth, sizeof(int32_t), sizes);
-    if (ok)
-        renumber(&r->truth, sizes, texts, ranks->count, number.items);
+    ok = blv_ranks_all(ranks, ok) && gather_labels(ranks, &r->label, texts, number.items) &&
+         gather_labels(ranks, &r->truth, texts, number.items);
     free(mine);
     free(all);
-    free(counts);
+    free(sizes);
+    free(texts);
     free(number.items);
     return ok;
 }
 
 blv_error blv_share_labels(blv_reading *r, size_t local, size_t *rows) {
     const blv_ranks *ranks = r->share;
-    size_t *sizes = blv_data_alloc((size_t)ranks->count, sizeof *sizes);
-    size_t *texts = blv_data_alloc((size_t)ranks->count, sizeof *texts);
     void *counts = NULL;
-    bool ok = blv_share_all(ranks, sizes && texts) &&
-              blv_ranks_gather(ranks, &local, sizeof local, &counts, sizes);
+    bool ok = blv_ranks_gather(ranks, &local, sizeof local, &counts, NULL);
     *rows = r->rows_before = 0;
     for (int rank = 0; ok && rank < ranks->count; rank++) {
         r->rows_before += rank < ranks->rank ? ((size_t *)counts)[rank] : 0;
         *rows += ((size_t *)counts)[rank];
     }
-    ok =
-        ok && gather_list(ranks, &r->target, sizeof(double), sizes) && share_texts(r, sizes, texts);
-    r->no_places = !blv_share_all(ranks, ok && !r->no_places);
-    ok = ok && (r->no_places || gather_list(ranks, &r->place, sizeof(uint64_t), sizes));
+    ok = ok && gather_items(ranks, &r->target, sizeof(double)) && share_texts(r);
+    r->no_places = !blv_ranks_all(ranks, ok && !r->no_places);
+    ok = ok && (r->no_places || gather_items(ranks, &r->place, sizeof(uint64_t)));
     free(counts);
-    free(sizes);
-    free(texts);
     return ok ? BLV_OK
               : blv_explain(r->why, BLV_E_DEVICE, "%s: labels could not be exchanged between ranks",
                             r->shown);

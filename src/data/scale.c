@@ -138,12 +138,8 @@ static bool share_numbers(const blv_dataset_view *v, column_numbers *n, bool dev
     if (!blv_ranks_several(ranks))
         return true;
     void *all;
-    size_t *sizes = blv_data_alloc((size_t)ranks->count, sizeof *sizes);
-    if (blv_ranks_agree(ranks, sizes ? BLV_OK : BLV_E_MEMORY, NULL) != BLV_OK ||
-        !blv_ranks_gather(ranks, n, v->columns * sizeof *n, &all, sizes)) {
-        free(sizes);
+    if (!blv_ranks_gather(ranks, n, v->columns * sizeof *n, &all, NULL))
         return false;
-    }
     for (size_t j = 0; j < v->columns; j++) {
         column_numbers sum = {0};
         if (deviations) {
@@ -156,7 +152,6 @@ static bool share_numbers(const blv_dataset_view *v, column_numbers *n, bool dev
         n[j] = sum;
     }
     free(all);
-    free(sizes);
     return true;
 }
 
@@ -224,7 +219,7 @@ static blv_error find_columns(const blv_dataset_view *v, blv_scaling scaling, do
     }
     if (!compute_numbers(v, n)) {
         free(n);
-        return blv_explain(why, BLV_E_DEVICE, "the exchange between ranks failed");
+        return blv_explain(why, BLV_E_DEVICE, BLV_NO_EXCHANGE);
     }
     for (size_t j = 0; j < v->columns; j++) {
         double low = n[j].low, high = n[j].high;

@@ -4,7 +4,7 @@
  * (clean_share.c); as long as the rows allow that all labels are right, only labels that are not
  * much likelier right than wrong, and the least probable one. Never suspect: a row whose likeliest
  * class is its label, a row of a class too small to judge, and the best rows of every class. */
-#include "bilevel/ranks.h"
+#include "base/rank_exchange.h"
 #include "learn/clean_work.h"
 #include "learn/row_sets.h"
 
@@ -158,15 +158,17 @@ static blv_error share_against(const blv_cleaning *c, const blv_ranks *ranks) {
     uint32_t *against = c->result.against;
     const size_t count = c->result.rows * BLV_CLEAN_AGAINST;
     double *sum = malloc((count + 1) * sizeof *sum);
-    if (!sum)
+    if (!blv_ranks_all(ranks, sum)) {
+        free(sum);
         return blv_explain_memory(c->why);
+    }
     for (size_t i = 0; i < count; i++)
         sum[i] = against[i] == BLV_CLEAN_NO_FEATURE ? 0.0 : against[i] + 1.0;
     const bool well = ranks->sum(ranks->context, count, sum);
     for (size_t i = 0; i < count; i++)
         against[i] = sum[i] > 0.0 ? (uint32_t)(sum[i] - 1.0) : BLV_CLEAN_NO_FEATURE;
     free(sum);
-    return well ? BLV_OK : blv_explain(c->why, BLV_E_DEVICE, "the exchange between ranks failed");
+    return well ? BLV_OK : blv_explain(c->why, BLV_E_DEVICE, BLV_NO_EXCHANGE);
 }
 
 static blv_error find_all_against(const blv_cleaning *c) {

@@ -1,5 +1,5 @@
 /* The rows as clean learns from them. */
-#include "bilevel/ranks.h"
+#include "base/rank_exchange.h"
 #include "learn/clean_work.h"
 #include "learn/row_sets.h"
 
@@ -143,7 +143,7 @@ static blv_error add_ranks(blv_cleaning *c, blv_numbers *sets) {
         if (c->task.stopped)
             error = blv_explain(c->why, BLV_E_STOPPED, "stopped on request: nothing is written");
         else if (!take_column(&sets[0], j, &r))
-            error = blv_explain(c->why, BLV_E_DEVICE, "the exchange between ranks failed");
+            error = blv_explain(c->why, BLV_E_DEVICE, BLV_NO_EXCHANGE);
         if (error != BLV_OK || !is_skewed(&r))
             continue;
         for (size_t s = 0; s < 3; s++)
@@ -225,7 +225,7 @@ static blv_error drop_rare_columns(blv_cleaning *c, const blv_dataset *const *fr
         entries[train->column[e]]++;
     if (error == BLV_OK && train->ranks &&
         !train->ranks->sum(train->ranks->context, train->columns, entries))
-        error = blv_explain(c->why, BLV_E_DEVICE, "the exchange between ranks failed");
+        error = blv_explain(c->why, BLV_E_DEVICE, BLV_NO_EXCHANGE);
     for (uint32_t j = 0; error == BLV_OK && j < train->columns; j++) {
         const bool keep = entries[j] > 1.0 || j + 1 == train->columns;
         if (keep)

@@ -21,6 +21,12 @@ blv_error problem_kernels(const blv_problem_options *options, const char *name,
                                   name, memory_name(options->memory));
 }
 
+const char *problem_ranks_error(blv_error error) {
+    return error == BLV_E_UNSUPPORTED ? "the processors of the ranks have different instructions, "
+                                        "so they would not round alike"
+                                      : blv_error_text(error);
+}
+
 bool problem_sum(const blv_ranks *ranks, const blv_kernels *kernels, double *number, size_t count,
                  void *const *arrays, const size_t *sizes, double *shared) {
     double *at = shared;

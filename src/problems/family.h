@@ -29,6 +29,8 @@ blv_error problem_kernels(const blv_problem_options *options, const char *name,
 /* For small problems whose oracles look at single elements. */
 blv_error problem_on_host(const blv_problem_options *options, const char *name, blv_message *why);
 
+/* What to say of spaces on ranks that could not be created. */
+const char *problem_ranks_error(blv_error error);
 /* Adds up over the ranks a number, if there is one, and the arrays that are not NULL, of these
  * sizes. shared: room for all of them. */
 bool problem_sum(const blv_ranks *ranks, const blv_kernels *kernels, double *number, size_t count,

@@ -413,10 +413,11 @@ static blv_error open_weights(l2reg *p, const blv_dataset *set, blv_rows *rows, 
     for (size_t i = 0; i < v->rows; i++)
         sum += v->weight[i];
     if (p->model.ranks || !(sum > 0.0))
-        return data_problem_explain(&p->model, BLV_E_VALUE,
-                                    sum > 0.0 ? "weights of rows that are spread over ranks"
-                                              : "the weights of the rows add up to 0",
-                                    why);
+        return data_problem_explain(
+            &p->model, BLV_E_VALUE,
+            sum > 0.0 ? "rows with weights cannot be spread over ranks; run it in one process"
+                      : "the weights of the rows add up to 0",
+            why);
     double *scaled = malloc(v->rows * sizeof *scaled);
     *weight = k->allocate(v->rows * k->real_size);
     const bool well = scaled && *weight;

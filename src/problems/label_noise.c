@@ -315,7 +315,7 @@ static void add_up(const label_noise *p, blv_vec *a, blv_vec *b, const noise_poi
             size += dim;
         }
     if (!m->ranks->sum(m->ranks->context, size, shared)) {
-        blv_space_fail(m->space_y, BLV_E_DEVICE, "the exchange between ranks failed");
+        blv_space_fail(m->space_y, BLV_E_DEVICE, BLV_NO_EXCHANGE);
         shared[0] = (double)NAN;
     }
     memcpy(at->slope, shared, count * sizeof *shared);

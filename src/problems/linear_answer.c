@@ -1,8 +1,8 @@
 /* Answers of a linear model: probabilities of the rows of a set, and how well they tell positives
  * from negatives. */
 #include "base/message.h"
+#include "base/rank_exchange.h"
 #include "bilevel/linear.h"
-#include "bilevel/ranks.h"
 #include "problems/family.h"
 
 #include <math.h>
@@ -76,7 +76,7 @@ blv_error blv_linear_answer(const blv_linear_model *given, const blv_dataset *da
     }
     return !v->ranks || v->ranks->sum(v->ranks->context, v->rows * classes, probability)
                ? BLV_OK
-               : blv_explain(why, BLV_E_DEVICE, "the exchange between ranks failed");
+               : blv_explain(why, BLV_E_DEVICE, BLV_NO_EXCHANGE);
 }
 
 /* ---- How well a score tells positives from negatives ---- */

@@ -228,7 +228,9 @@ static blv_error create(const void *fields, const blv_problem_options *options,
         error = kernels->memory == BLV_MEMORY_HOST ? open_ranks(q, options) : BLV_E_UNSUPPORTED;
     if (error != BLV_OK) {
         quadratic_destroy(q);
-        return blv_explain(why, error, "problem quadratic: %s", blv_error_text(error));
+        return blv_explain(why, error, "problem quadratic: %s",
+                           kernels->memory == BLV_MEMORY_HOST ? problem_ranks_error(error)
+                                                              : blv_error_text(error));
     }
     blv_problem_def def = {BLV_SIZED(blv_problem_def),
                            .name = "quadratic",

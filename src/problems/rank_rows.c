@@ -68,12 +68,7 @@ blv_error ranks_open_spaces(data_model *m, blv_problem_def *def, blv_message *wh
     def->space_x = m->space_x;
     def->space_y = m->space_y;
     return error == BLV_OK ? BLV_OK
-           : error == BLV_E_UNSUPPORTED
-               ? data_problem_explain(m, error,
-                                      "the processors of the ranks have different "
-                                      "instructions, so they would not round alike",
-                                      why)
-               : data_problem_explain(m, error, blv_error_text(error), why);
+                           : data_problem_explain(m, error, problem_ranks_error(error), why);
 }
 
 void ranks_close(data_model *m) {
@@ -140,7 +135,7 @@ void ranks_add_up(const data_model *m, const model_sums *sums, model_work *work)
                             sums->hv ? (char *)raw_mut(sums->hv) + skip : NULL};
     if (blv_ranks_several(m->ranks) && !problem_sum(m->ranks, m->kernels, sums->loss, 2, arrays,
                                                     (const size_t[]){dim, dim}, work->shared))
-        blv_space_fail(m->space_y, BLV_E_DEVICE, "the exchange between ranks failed");
+        blv_space_fail(m->space_y, BLV_E_DEVICE, BLV_NO_EXCHANGE);
 }
 
 double ranks_total(const data_model *m, double number) {

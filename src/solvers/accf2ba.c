@@ -1,6 +1,6 @@
 /* AccF2BA: F2BA with accelerated steps, inside and in x, and restarts.
  *
- *   z = AGD on g(w, .);   y = AGD on f(w, .) + lambda g(w, .)          (core/penalized.h)
+ *   z = AGD on g(w, .);   y = AGD on f(w, .) + lambda g(w, .)          (blocks/penalized.h)
  *   G = fx(w,y) + lambda (gx(w,y) - gx(w,z))
  *   x+ = P_X(w - G/L);   w = x+ + (1 - theta) (x+ - x);   S += |x+ - x|^2;   k += 1
  *   restart with w = x when k S >= B^2
@@ -10,7 +10,7 @@
  * theory has 4 times the Lipschitz constant for L, theta = 4 (eps rho)^(1/4)/sqrt(L) and
  * B = sqrt(eps/rho) for the accuracy eps and the Lipschitz constant rho of the second derivative.
  * It returns an average of w; here x is the last iterate, as in f2ba. The result's y is the
- * minimizer of f + lambda g. On auto (ours), L is found by backtracking, see core/momentum.h, and
+ * minimizer of f + lambda g. On auto (ours), L is found by backtracking, see blocks/momentum.h, and
  * in place of B an epoch ends when the momentum points uphill, or after each step on batches. */
 #include "blocks/momentum.h"
 #include "blocks/param_rows.h"

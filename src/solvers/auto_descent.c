@@ -239,8 +239,6 @@ blv_flow blv_auto_descent_begin(blv_run *run, blv_auto_descent *s) {
     BLV_TRY(take(run, s, r.stationarity));
     if (anew && s->curvature > 0.0)
         blv_lbfgs_first_step(s->lbfgs, s->d_norm / s->curvature);
-    else if (anew && s->phi != 0.0)
-        blv_lbfgs_first_step(s->lbfgs, 0.1 * fabs(s->phi) / s->d_norm);
     if (anew)
         s->phi_first = s->phi;
     if (s->first == 0.0) /* not where batches have gone: it may be steep there */

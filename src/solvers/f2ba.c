@@ -6,7 +6,7 @@
  *
  * z starts at y. L. Chen, Y. Ma, J. Zhang, "Near-optimal nonconvex-strongly-convex bilevel
  * optimization with fully first-order oracles", JMLR 26, 2025, Algorithm 1; steps of y and z as in
- * core/penalized.h. The result's y is the minimizer of f + lambda g. */
+ * blocks/penalized.h. The result's y is the minimizer of f + lambda g. */
 #include "blocks/guard.h"
 #include "blocks/param_rows.h"
 #include "blocks/penalized.h"

@@ -9,7 +9,7 @@
  * is multiplied by lambda. J. Kwon, D. Kwon, S. Wright, R. Nowak, "A fully first-order method for
  * stochastic bilevel optimization", ICML 2023. The result's y is the minimizer of f + lambda g. On
  * auto (ours), step_y is 1/(L_f + lambda0 L) and step_z is lambda0 times that: they lag alike. L is
- * raised when the steps of z meet more, on whole sums. Automatic x-steps hold, see core/steps.h:
+ * raised when the steps of z meet more, on whole sums. Automatic x-steps hold, see blocks/steps.h:
  * t+1 is then 1 + t/hold everywhere. */
 #include "blocks/param_rows.h"
 #include "blocks/schedule.h"

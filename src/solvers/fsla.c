@@ -11,7 +11,7 @@
  * J. Li, B. Gu, H. Huang, "A fully single loop algorithm for bilevel optimization without Hessian
  * inverse", AAAI 2022.
  *
- * Automatic steps decay as (1 + t/hold)^-1/2, with the hold of core/steps.h: with (t+1)^-1/2 they
+ * Automatic steps decay as (1 + t/hold)^-1/2, with the hold of blocks/steps.h: with (t+1)^-1/2 they
  * would shrink before anything has converged. */
 #include "blocks/param_rows.h"
 #include "blocks/recursive.h"

@@ -15,7 +15,7 @@
  * and the run ends.
  *
  * Ours: on auto eta is 1/(L_f + a L) for u and w, the same for both, so that they lag alike and the
- * lag cancels in gx(x,w) - gx(x,u), and the x-step is what core/constants.h says for that lag; L
+ * lag cancels in gx(x,w) - gx(x,u), and the x-step is what blocks/constants.h says for that lag; L
  * and mu are corrected on the way. With optimizer = adam, eta is 0.01 in all stages. */
 #include "blocks/adam.h"
 #include "blocks/constants.h"

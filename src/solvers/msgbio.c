@@ -17,7 +17,7 @@
  *
  * clip = on adds the paper's projections: |h| to at most C_fy, the singular values of G to at most
  * C_gxy, the eigenvalues of Hm into [mu, L] in size. It leaves them out in practice, and so does
- * the default. G and Hm are dense or sums of products at the last points: core/carried.h.
+ * the default. G and Hm are dense or sums of products at the last points: blocks/hessian_average.h.
  *
  * Ours: k and m. auto makes eta_0 = 1 and lets the steps shrink only after about m = 10 L/mu
  * iterations (at least 100, at most 10000): y has to come near y*(x) first. */

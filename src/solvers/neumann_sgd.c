@@ -3,7 +3,7 @@
  *   T_in times:  y -= step_y (t+1)^-e_y gy(x,y;B)
  *   x = P_X(x - step_x (t+1)^-e_x hg(x,y;B_x))
  *
- * hg is a Neumann estimate (core/neumann.h), each factor on a batch of its own.
+ * hg is a Neumann estimate (blocks/neumann.h), each factor on a batch of its own.
  *
  *   stocbio  hg by the sum, e = 0.   K. Ji, J. Yang, Y. Liang, "Bilevel optimization: convergence
  *            analysis and enhanced design", ICML 2021
@@ -13,8 +13,8 @@
  *            two-timescale stochastic algorithm framework for bilevel optimization: complexity
  *            analysis and application to actor-critic", SIAM J. Optim. 2023
  *
- * Automatic steps decay as (1 + t/hold)^-e, with the hold of core/steps.h: with (t+1)^-e they would
- * shrink before anything has converged. */
+ * Automatic steps decay as (1 + t/hold)^-e, with the hold of blocks/steps.h: with (t+1)^-e they
+ * would shrink before anything has converged. */
 #include "blocks/neumann.h"
 #include "blocks/param_rows.h"
 #include "blocks/schedule.h"

@@ -20,6 +20,7 @@
 #include "blocks/inner.h"
 #include "blocks/param_rows.h"
 #include "blocks/schedule.h"
+#include "blocks/steps.h"
 #include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
@@ -79,7 +80,7 @@ static blv_flow pbgd_prepare(blv_run *run, void *state) {
     set_steps(s);
     if (isnan(s->step_x))
         s->step_x = 0.5 / (c.doubt * fmax(c.L_x, c.L_phi));
-    s->hold = fmin(3.0 / (s->step_x * c.L_phi), 3000.0);
+    s->hold = blv_hold(s->step_x, c.L_phi);
     return BLV_GO;
 }
 

@@ -1,6 +1,6 @@
 /* RAGD-GS: restarted accelerated gradient descent on the penalized function.
  *
- *   z = AGD on g(w, .);   y = AGD on f(w, .) + lambda g(w, .)          (core/penalized.h)
+ *   z = AGD on g(w, .);   y = AGD on f(w, .) + lambda g(w, .)          (blocks/penalized.h)
  *   G = fx(w,y) + lambda (gx(w,y) - gx(w,z))
  *   x+ = P_X(w - G/L);   w = x+ + k/(k+1) (x+ - x);   S += |x+ - x|^2   (k counts this step)
  *   restart with w = x when (k+1)^(4+nu) Hc^2 S^nu > L^2
@@ -10,8 +10,8 @@
  * state, and x itself with output = average. The default is the last x, which is the better one
  * where the epochs are ended in time. The result's y is the minimizer of f + lambda g.
  *
- * Ours. L on auto: see core/momentum.h. Hc on auto: the largest constant that this epoch's iterates
- * show in Lemmas 6 and 5, for the penalized function p:
+ * Ours. L on auto: see blocks/momentum.h. Hc on auto: the largest constant that this epoch's
+ * iterates show in Lemmas 6 and 5, for the penalized function p:
  *
  *   |p(a) - p(b) - (p'(a) + p'(b))'(a - b)/2| <= 2 Hc |a - b|^(2+nu) / ((1+nu)(2+nu)(3+nu))
  *   |p'(wbar) - average of p'(w)| <= Hc (spread of the w)^((1+nu)/2) / (1+nu)

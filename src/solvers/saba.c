@@ -5,7 +5,7 @@
  *   y -= step_y S[gy];   v -= step_v (S[H v] - S[fy]);   x = P_X(x - step_x (S[fx] - S[J v]))
  *
  * all at the old point; the blocks of f and g are drawn independently, and all are visited once
- * before the first step. core/saga.h has the weights for a short block at the end.
+ * before the first step. blocks/saga.h has the weights for a short block at the end.
  * M. Dagreou, P. Ablin, S. Vaiter, T. Moreau, "A framework for bilevel optimization that enables
  * stochastic and global variance reduction algorithms", NeurIPS 2022. */
 #include "blocks/pair_guard.h"

@@ -8,7 +8,7 @@
  *   w_k = hg(z_k;B_x) + (1 - alpha_k) (w_{k-1} - hg(z_{k-1};B_x))
  *   x_{k+1} = P_X(x_k - step_x eta_k w_k);   y_{k+1} = y_k - step_y eta_k u_k
  *
- * with the same batches at both points; hg is a Neumann estimate (core/neumann.h).
+ * with the same batches at both points; hg is a Neumann estimate (blocks/neumann.h).
  *
  *   mrbo     hg by the sum.       J. Yang, K. Ji, Y. Liang, "Provably faster algorithms for bilevel
  *            optimization", NeurIPS 2021, Algorithm 1; gamma is step_x, lambda is step_y

@@ -13,7 +13,7 @@
  *
  * J. Yang, K. Ji, Y. Liang, "Provably faster algorithms for bilevel optimization", NeurIPS 2021,
  * Algorithm 2; alpha is step_x, beta is step_y. Its hg averages Neumann products of single samples;
- * here each factor is the mean over a batch of its own (core/neumann.h): the same mean and less
+ * here each factor is the mean over a batch of its own (blocks/neumann.h): the same mean and less
  * noise. */
 #include "blocks/neumann.h"
 #include "blocks/param_rows.h"

@@ -1,11 +1,18 @@
-/* What the elementwise operations compute, in double: for the host's loops and for the default. */
+/* What the elementwise operations compute, in double: for the host's loops, for the default and on
+ * a GPU. */
 #pragma once
 
 #include "bilevel/space.h"
 
 #include <math.h>
 
-static inline double blv_apply_element(blv_elementwise operation, double c, double a, double b) {
+#ifdef __CUDACC__
+#define ANYWHERE __host__ __device__ static inline
+#else
+#define ANYWHERE static inline
+#endif
+
+ANYWHERE double blv_apply_element(blv_elementwise operation, double c, double a, double b) {
     switch (operation) {
     case BLV_PRODUCT:
         return c * a * b;
@@ -21,9 +28,8 @@ static inline double blv_apply_element(blv_elementwise operation, double c, doub
         return a > b ? b : a;
     case BLV_EXCESS:
         return a <= c ? 0.0 : a - c;
-    case BLV_STEP:
+    default: /* BLV_STEP */
         return a > c ? 1.0 : a <= c ? 0.0 : a;
-    default:
-        return (double)NAN;
     }
 }
+#undef ANYWHERE

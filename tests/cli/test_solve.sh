@@ -117,6 +117,7 @@ for command in "solve quadratic" "check quadratic" "clean rows.csv" "tune rows.c
     # shellcheck disable=SC2086
     refused " here: " $command --device cuda
     grep -q "^bilevel [a-z]*: no \(GPU\|CUDA\) here: " err || fail "$case_name: no reason"
+    [ -e /proc/driver/nvidia ] || ! grep -q version err || fail "$case_name: there is no driver"
 done
 run 0 solve quadratic --device auto --iters 2
 out_has "Iterations  2"

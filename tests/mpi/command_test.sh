@@ -157,8 +157,21 @@ code=0
 # shellcheck disable=SC2016
 apart '"$bilevel" solve hyperclean --problem-set train=digits.csv --iters 3 --no-store' || code=$?
 [ $code -eq 2 ] || fail "exit code $code where a rank has another file"
-grep -q "^bilevel solve: digits.csv: [0-9]* bytes on rank 0 and [0-9]* on rank 1" refused ||
+grep -q "^bilevel solve: digits.csv: [0-9]* bytes, and [0-9]* on rank 0 (rank 1)" refused ||
     fail "no message about another file: $(cat refused)"
+code=0
+# shellcheck disable=SC2016
+apart '[ "$RANK" = 0 ] || rm digits.csv; "$bilevel" clean digits.csv --no-store' || code=$?
+[ $code -eq 2 ] || fail "exit code $code where a rank has no file"
+grep -q "^bilevel clean: digits.csv: cannot open: .* (rank 1)" refused || fail "no message about no file: $(cat refused)"
+if BILEVEL_ISA=avx2 "$bilevel" version >said.txt 2>&1; then
+    code=0
+    # shellcheck disable=SC2016
+    apart '[ "$RANK" = 0 ] || export BILEVEL_ISA=base; "$bilevel" solve quadratic --no-store' || code=$?
+    [ $code -eq 2 ] || fail "exit code $code where a rank has other instructions"
+    grep -q "processors of the ranks have different instructions" refused ||
+        fail "no message about instructions: $(cat refused)"
+fi
 code=0
 # shellcheck disable=SC2016
 apart '"$bilevel" solve quadratic --iters 1$RANK --no-store' || code=$?
@@ -272,7 +285,8 @@ for pause in 0.02 0.05 0.08; do
 done
 
 # Ctrl-C, and what a batch system sends: the result so far, and a report of it.
-for signal in INT TERM; do
+# The last time it is one rank that gets it, and not the first.
+for signal in INT TERM one; do
     rm -f stopped.*
     # shellcheck disable=SC2086
     OMPI_MCA_odls_base_sigkill_timeout=15 "$run_ranks" 2 "$bilevel" solve hyperclean $digits \
@@ -280,7 +294,11 @@ for signal in INT TERM; do
         >stopped.txt 2>&1 &
     job=$!
     wait_for "the run does not begin" [ -s stopped.jsonl ]
-    kill -$signal "$job"
+    if [ $signal = one ]; then
+        kill -TERM "$(pgrep -P "$job" | tail -1)"
+    else
+        kill -$signal "$job"
+    fi
     wait "$job" || true
     [ -s stopped.npz ] || fail "no result after SIG$signal: $(cat stopped.txt)"
     [ "$(grep -c "stopped: a stop was requested" stopped.txt)" -eq 1 ] || fail "no report after SIG$signal"

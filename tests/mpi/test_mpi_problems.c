@@ -418,7 +418,21 @@ static void test_checkpoint(void **state) {
         unlink(path);
 }
 
-/* Clocks and signals: rank 0 has the word, and no rank waits for one that has left. */
+/* A monitor that sets its own interval, by a clock that each rank has for itself. */
+typedef struct watched {
+    blv_run *run;
+    uint64_t calls;
+} watched;
+
+static int watch(void *context, const blv_progress *progress) {
+    watched *w = context;
+    (void)progress;
+    w->calls++;
+    blv_run_monitor(w->run, watch, w, 0, ranks->rank == 0 ? 1e-9 : 1e9);
+    return 0;
+}
+
+/* Clocks: rank 0 has the word. Stops are taken from any rank. None waits for one that has left. */
 static void test_limits(void **state) {
     (void)state;
     blv_problem *problem = create(&kinds[1], BLV_F64, ranks);
@@ -430,12 +444,21 @@ static void test_limits(void **state) {
     assert_true(ranks->broadcast(ranks->context, 0, &first, sizeof first));
     assert_int_equal(first, blv_run_result(run)->iterations);
     blv_run_destroy(run);
-    run = start(problem, solver, 1000000000);
-    if (ranks->rank == 0)
-        blv_run_stop(run);
-    assert_int_equal(blv_run_solve(run), BLV_OK);
-    assert_int_equal(blv_run_result(run)->outcome, BLV_STOPPED_REQUEST);
-    blv_run_destroy(run);
+    for (int rank = 0; rank < ranks->count; rank++) {
+        run = start(problem, solver, 1000000000);
+        if (ranks->rank == rank)
+            blv_run_stop(run);
+        assert_int_equal(blv_run_solve(run), BLV_OK);
+        assert_int_equal(blv_run_result(run)->outcome, BLV_STOPPED_REQUEST);
+        blv_run_destroy(run);
+    }
+    watched w = {.run = start(problem, solver, 50)};
+    assert_int_equal(blv_run_monitor(w.run, watch, &w, 0, 1.0 + ranks->rank), BLV_OK);
+    watch(&w, NULL);
+    assert_int_equal(blv_run_solve(w.run), BLV_OK);
+    assert_int_equal(blv_run_result(w.run)->outcome, BLV_LIMIT_ITERATIONS);
+    assert_true(w.calls > 40); /* as often as rank 0 says */
+    blv_run_destroy(w.run);
     blv_problem_destroy(problem);
 }
 

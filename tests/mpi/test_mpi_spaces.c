@@ -9,6 +9,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,8 +158,59 @@ static void test_failures(void **state) {
     const bool fails = ranks->rank == last;
     strcpy(why.text, fails ? "line 7: no number" : "");
     assert_int_equal(blv_ranks_agree(ranks, fails ? BLV_E_FORMAT : BLV_OK, &why), BLV_E_FORMAT);
-    assert_string_equal(why.text, "line 7: no number");
+    char expected[60];
+    snprintf(expected, sizeof expected, "line 7: no number (rank %d)", last);
+    assert_string_equal(why.text, last == 0 ? "line 7: no number" : expected);
     assert_int_equal(blv_ranks_agree(ranks, BLV_OK, &why), BLV_OK);
+}
+
+/* The code goes with few and with many values, which are the sums all the same. */
+static void test_codes(void **state) {
+    static const size_t counts[] = {0, 1, 2047, 2048, 2049, 300001};
+    const int last = ranks->count - 1;
+    double *values = malloc(300001 * sizeof *values);
+    (void)state;
+    assert_non_null(values);
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+        for (int code = -1; code <= 1; code++) {
+            for (size_t i = 0; i < counts[c]; i++)
+                values[i] = (double)i;
+            assert_int_equal(
+                blv_ranks_sum(ranks, ranks->rank == last ? code : 0, counts[c], values), code);
+            for (size_t i = 0; i < counts[c]; i++)
+                assert_true(values[i] == (double)i * ranks->count);
+        }
+    free(values);
+}
+
+/* Ranks that are not at the same exchange: it fails on all of them, and so does what follows. */
+static void test_out_of_step(void **state) {
+    enum { MANY = 1 << 20 };
+    static double values[MANY];
+    blv_message why;
+    (void)state;
+    for (int kind = 0; kind < 4 && ranks->count > 1; kind++) {
+        const bool last = ranks->rank == ranks->count - 1;
+        blv_ranks *own;
+        bool well;
+        assert_int_equal(blv_mpi_open(&own, MPI_COMM_WORLD, &why), BLV_OK);
+        assert_true(own->broadcast(own->context, 0, values, sizeof values));
+        if (!last)
+            well = own->sum(own->context, kind == 1 ? MANY : 3, values);
+        else if (kind < 2) /* another kind of exchange, of as many bytes where kind is 0 */
+            well = own->broadcast(own->context, 0, values, 3 * sizeof *values);
+        else if (kind == 2) /* other numbers */
+            well = own->sum(own->context, 2, values);
+        else /* one that the others have made */
+            well = own->broadcast(own->context, own->rank, values, 0) &&
+                   own->sum(own->context, 3, values);
+        /* a rank that had all it waited for learns of it at the next exchange */
+        well = well && own->sum(own->context, 1, values);
+        assert_false(well);
+        assert_false(own->sum(own->context, 1, values));
+        assert_false(own->broadcast(own->context, 0, values, 1));
+        blv_mpi_close(own);
+    }
 }
 
 /* Rank 0 has the word. */
@@ -179,6 +231,12 @@ static void test_refused(void **state) {
     assert_int_equal(blv_space_create_spread(&space, ranks, 3, (const size_t[]){3}, 1, BLV_F64, 1),
                      BLV_E_ARGUMENT);
     assert_null(space);
+    /* on one rank only: rejected on all of them */
+    const size_t second = ranks->rank == ranks->count - 1 ? 3 : 1;
+    assert_int_equal(
+        blv_space_create_spread(&space, ranks, 3, (const size_t[]){0, second}, 2, BLV_F64, 1),
+        BLV_E_ARGUMENT);
+    assert_null(space);
 }
 
 int main(void) {
@@ -186,6 +244,8 @@ int main(void) {
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_codes),
+        cmocka_unit_test(test_out_of_step),
         cmocka_unit_test(test_agree),
         cmocka_unit_test(test_one_exchange),
         cmocka_unit_test(test_conformance),

@@ -39,6 +39,14 @@ blv_error failure_kind() {
 static answer *answers; /* memory of the host that the GPU sees */
 static answer *answers_there;
 
+/* Of no driver CUDA says that it is too old. */
+static const char *reason(cudaError_t error) {
+    int driver = 0;
+    const bool none = error == cudaErrorInsufficientDriver &&
+                      cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0;
+    return none ? "no NVIDIA driver" : cudaGetErrorString(error);
+}
+
 blv_error open(blv_message *why) {
     int count = 0, device = 0, most = 0;
     cudaError_t error = cudaGetDeviceCount(&count);
@@ -59,7 +67,7 @@ blv_error open(blv_message *why) {
         error = cudaHostGetDevicePointer(reinterpret_cast<void **>(&answers_there), answers, 0);
     if (error != cudaSuccess) {
         if (why)
-            snprintf(why->text, sizeof why->text, "no GPU here: %s", cudaGetErrorString(error));
+            snprintf(why->text, sizeof why->text, "no GPU here: %s", reason(error));
         return BLV_E_UNSUPPORTED;
     }
     memset(answers, 0, SCALARS * sizeof *answers);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/cuda/device.cuh"
+#include "space/apply_element.h"
 
 #include <type_traits>
 
@@ -109,28 +110,6 @@ __device__ inline double get(const void *v, bool single, size_t i) {
                   : static_cast<const double *>(v)[i];
 }
 
-/* As blv_apply_element on the host. */
-__device__ inline double apply_element(int operation, double c, double a, double b) {
-    switch (operation) {
-    case BLV_PRODUCT:
-        return c * a * b;
-    case BLV_QUOTIENT:
-        return a / (b + c);
-    case BLV_SQRT:
-        return sqrt(c * a);
-    case BLV_SIGMOID:
-        return 1.0 / (1.0 + exp(-c * a));
-    case BLV_LEAST:
-        return a < b ? b : a;
-    case BLV_MOST:
-        return a > b ? b : a;
-    case BLV_EXCESS:
-        return a <= c ? 0.0 : a - c;
-    default:
-        return a > c ? 1.0 : a <= c ? 0.0 : a;
-    }
-}
-
 template <class real> __device__ inline double element(const vector_op &op, size_t i) {
     const auto in = [&](int t) { return static_cast<const real *>(op.in[t])[i]; };
     switch (op.kind) {
@@ -142,7 +121,7 @@ template <class real> __device__ inline double element(const vector_op &op, size
     }
     case APPLY: {
         const real a = in(0), b = op.in[1] ? in(1) : real(0);
-        return apply_element(op.operation, op.c[0], double(a), double(b));
+        return blv_apply_element(blv_elementwise(op.operation), op.c[0], double(a), double(b));
     }
     case EXP:
         return exp(double(in(0))) * op.c[0];

@@ -161,7 +161,7 @@ static blv_error begin(void *context, blv_run *run, blv_message *why) {
         .checkpoint_size = s->checkpoint_size};
     if (s->several)
         cli_complain_about(solver);
-    if (s->several && cli_signalled())
+    if (s->several && cli_rank_word(cli_signalled()))
         return blv_explain(why, BLV_E_STOPPED, "stopped before its turn");
     if (s->run_trace)
         BLV_CHECK(cli_file_expect_output(s->run_trace, why));

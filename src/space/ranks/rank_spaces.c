@@ -34,7 +34,7 @@ size_t blv_space_element(const blv_space *s, size_t i) {
 }
 
 static void lost(const blv_space *s) {
-    blv_space_fail(s, BLV_E_DEVICE, "the exchange between ranks failed");
+    blv_space_fail(s, BLV_E_DEVICE, BLV_NO_EXCHANGE);
 }
 
 /* ---- Reductions ---- */
@@ -85,11 +85,8 @@ static double rank_agree(const blv_space *s, double word) {
 static bool gather(const blv_space *s, const void *v, double *host) {
     const blv_ranks *ranks = s->ranks;
     size_t *numbers = malloc((s->dim + 1) * sizeof *numbers);
-    double failed = !numbers;
-    bool well = ranks->sum(ranks->context, 1, &failed) && failed == 0.0;
-    double *values = well ? malloc((s->dim + 1) * sizeof *values) : NULL;
-    failed = !values;
-    well = well && ranks->sum(ranks->context, 1, &failed) && failed == 0.0;
+    double *values = numbers ? malloc((s->dim + 1) * sizeof *values) : NULL;
+    bool well = blv_ranks_all(ranks, values);
     for (int rank = 0; well && rank < ranks->count; rank++) {
         size_t count = s->local;
         for (size_t i = 0; rank == ranks->rank && i < count; i++) {
@@ -134,15 +131,6 @@ static void free_context(void *context) {
     free(c);
 }
 
-/* The sum of squares is the square of the sum over the count only where all are equal. */
-static blv_error check_processors(const blv_ranks *ranks) {
-    const double mine = (double)blv_usable_instructions(BLV_INSTRUCTIONS_BEST);
-    double sums[] = {mine, mine * mine};
-    if (!ranks->sum(ranks->context, 2, sums))
-        return BLV_E_DEVICE;
-    return (double)ranks->count * sums[1] == sums[0] * sums[0] ? BLV_OK : BLV_E_UNSUPPORTED;
-}
-
 static bool is_ascending(const size_t *index, size_t local, size_t dim) {
     for (size_t i = 0; i < local; i++)
         if (index[i] >= dim || (i > 0 && index[i] <= index[i - 1]))
@@ -150,27 +138,50 @@ static bool is_ascending(const size_t *index, size_t local, size_t dim) {
     return true;
 }
 
+/* What is to happen on all ranks: an error, where one of them has it. They have to have the same
+ * instructions: the sum of squares is the square of the sum over the count only where all numbers
+ * are equal. */
+static blv_error agree(const blv_ranks *ranks, blv_error error) {
+    const double mine = (double)blv_usable_instructions(BLV_INSTRUCTIONS_BEST);
+    double sums[] = {mine, mine * mine, error == BLV_E_MEMORY, error != BLV_OK};
+    if (!ranks->sum(ranks->context, sizeof sums / sizeof *sums, sums))
+        return BLV_E_DEVICE;
+    if (sums[3] > 0.0)
+        return sums[2] > 0.0 ? BLV_E_MEMORY : BLV_E_ARGUMENT;
+    return (double)ranks->count * sums[1] == sums[0] * sums[0] ? BLV_OK : BLV_E_UNSUPPORTED;
+}
+
+/* *space may be there when this fails. */
+static blv_error create_here(blv_space **space, rank_context *c, size_t dim, const size_t *index,
+                             size_t local, blv_precision precision, int threads) {
+    if (index && !is_ascending(index, local, dim))
+        return BLV_E_ARGUMENT;
+    if (!c || (index && !(c->index = malloc((local + 1) * sizeof *c->index))))
+        return BLV_E_MEMORY;
+    if (index)
+        memcpy(c->index, index, local * sizeof *index);
+    return blv_space_create_host(space, dim, precision, threads);
+}
+
 static blv_error create(blv_space **space, const blv_ranks *ranks, size_t dim, bool spread,
                         const size_t *index, size_t local, blv_precision precision, int threads) {
     if (!space)
         return BLV_E_ARGUMENT;
     *space = NULL;
-    if (!ranks || ranks->size < sizeof *ranks || !ranks->sum || !ranks->broadcast || dim == 0 ||
-        (index && !is_ascending(index, local, dim)))
+    if (!ranks || ranks->size < sizeof *ranks || !ranks->sum || !ranks->broadcast || dim == 0)
         return BLV_E_ARGUMENT;
-    BLV_CHECK(check_processors(ranks));
     rank_context *c = calloc(1, sizeof *c);
-    size_t *copy = c && index ? malloc((local + 1) * sizeof *copy) : NULL;
-    blv_error error = c && (copy || !index) ? blv_space_create_host(space, dim, precision, threads)
-                                            : BLV_E_MEMORY;
+    const blv_error error =
+        agree(ranks, create_here(space, c, dim, index, local, precision, threads));
     if (error != BLV_OK) {
-        free(copy);
-        free(c);
+        blv_space_destroy(*space);
+        *space = NULL;
+        if (c)
+            free_context(c);
         return error;
     }
-    if (copy)
-        memcpy(copy, index, local * sizeof *copy);
-    *c = (rank_context){.ops = *(*space)->ops, .spread = spread, .index = copy};
+    c->ops = *(*space)->ops;
+    c->spread = spread;
     c->ops.name = spread ? "spread over ranks" : "replicated on ranks";
     c->ops.free_context = free_context;
     c->ops.dot = rank_dot;
