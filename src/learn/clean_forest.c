@@ -33,7 +33,7 @@ typedef struct forest_work {
     uint32_t **learned, **asked; /* of each deal and fold: rows outside, and those in it and test */
     size_t *learned_count, *asked_count;
     double *held, *test; /* deals x judged x classes; deals x folds x tested x classes */
-    size_t tree;
+    size_t first, tree;  /* of the deals and folds and of their trees, those that grow now */
 } forest_work;
 
 /* ---- Growing ---- */
@@ -124,9 +124,9 @@ static void close_work(forest_work *w) {
     blv_arena_free(&w->arena);
 }
 
-static void grow_tree(void *context, size_t task, int member) {
+static void grow_tree(void *context, size_t number, int member) {
     forest_work *w = context;
-    const size_t K = w->rows.classes, deal = task / w->folds;
+    const size_t K = w->rows.classes, task = w->first + number, deal = task / w->folds;
     const blv_tree_task tree = {.learned = w->learned[task],
                                 .asked = w->asked[task],
                                 .learned_count = w->learned_count[task],
@@ -140,35 +140,31 @@ static void grow_tree(void *context, size_t task, int member) {
     blv_tree_answer(&w->room[member], &tree);
 }
 
-/* The mean over parts of `count` numbers each; no class is impossible. */
-static void mean_of(const double *from, size_t parts, size_t count, size_t classes, double *to) {
+/* The mean over parts of `count` numbers, each `apart` from the next; no class is impossible. */
+static void mean_of(const double *from, size_t parts, size_t apart, size_t count, size_t classes,
+                    double *to) {
     for (size_t i = 0; i < count; i++) {
         double sum = 0.0;
         for (size_t p = 0; p < parts; p++)
-            sum += from[p * count + i];
+            sum += from[p * apart + i];
         to[i] = (sum / (double)parts + least_share / (double)classes) / (1.0 + least_share);
     }
 }
 
-static blv_error grow_all(blv_cleaning *c, const blv_answers *to) {
-    const size_t K = c->result.classes;
+/* The trees of some deals; the answers are those of all deals so far. */
+static blv_error grow_deals(forest_work *w, size_t from, size_t end, const blv_answers *to) {
+    blv_cleaning *c = w->cleaning;
+    const size_t K = c->result.classes, rows = c->result.rows, judged = w->judged * K;
     const int threads = c->options.threads > 0 ? c->options.threads : blv_threads_processors();
-    forest_work w;
-    blv_error error = open_work(&w, c);
-    for (w.tree = 0; error == BLV_OK && w.tree < TREES; w.tree++) {
-        error = say(c, "tree", w.tree, TREES);
-        if (error == BLV_OK)
-            blv_threads_run(threads, w.deals * w.folds, grow_tree, &w);
+    w->first = from * w->folds;
+    for (w->tree = 0; w->tree < TREES; w->tree++) {
+        BLV_CHECK(say(c, "tree", from * TREES + w->tree, w->deals * TREES));
+        blv_threads_run(threads, (end - from) * w->folds, grow_tree, w);
     }
-    if (error == BLV_OK) {
-        mean_of(w.held, w.deals, w.judged * K, K, w.held);
-        memcpy(to->train, w.held, c->result.rows * K * sizeof *w.held);
-        memcpy(to->val, w.held + c->result.rows * K,
-               (w.judged - c->result.rows) * K * sizeof *w.held);
-        mean_of(w.test, w.deals * w.folds, w.tested * K, K, to->test);
-    }
-    close_work(&w);
-    return error;
+    mean_of(w->held, end, judged, rows * K, K, to->train);
+    mean_of(w->held + rows * K, end, judged, judged - rows * K, K, to->val);
+    mean_of(w->test, end * w->folds, w->tested * K, w->tested * K, K, to->test);
+    return BLV_OK;
 }
 
 /* ---- From labels to classes ---- */
@@ -225,19 +221,19 @@ static void put_mean(const blv_cleaning *c, const blv_answers *own, const blv_an
                     r->test_probability);
 }
 
-/* likelihood: with the answers of the result; S: room. */
+/* Of a few weights the one under which labels are likeliest, if they are clearly likelier than
+ * without trees; *gain: by how much they are, at most. S: room. */
 static blv_error choose_weight(blv_cleaning *c, const blv_answers *own, const blv_answers *trees,
-                               double likelihood, double *S) {
+                               double without, double *S, double *gain) {
     blv_wrong_share found;
     double best = 0.0;
-    likelihood += clearly_likelier;
+    *gain = -INFINITY;
     for (int i = 1; i <= WEIGHTS && c->options.model == BLV_CLEAN_AUTO; i++) {
         put_mean(c, own, trees, (double)i / WEIGHTS);
         BLV_CHECK(blv_clean_share(c, &found, S));
-        if (found.likelihood > likelihood) {
-            likelihood = found.likelihood;
+        if (found.likelihood - without > fmax(*gain, clearly_likelier))
             best = (double)i / WEIGHTS;
-        }
+        *gain = fmax(*gain, found.likelihood - without);
     }
     c->result.forest = c->options.model == BLV_CLEAN_FOREST ? 1.0 : best;
     put_mean(c, own, trees, c->result.forest);
@@ -278,17 +274,32 @@ static blv_error take_noise(blv_cleaning *c, double *S, double *likelihood, doub
     return BLV_OK;
 }
 
-static blv_error add_trees(blv_cleaning *c, const blv_answers *own, const blv_answers *trees,
-                           double *S, double *noise) {
-    double without = -INFINITY, likelihood;
-    BLV_CHECK(take_noise(c, S, &without, noise));
-    copy_answers(c, own);
-    BLV_CHECK(grow_all(c, trees));
+/* With the trees of the first deals. own_noise: by the other models; room: 2 classes x classes. */
+static blv_error mix_trees(forest_work *w, size_t from, size_t deals, const blv_answers *own,
+                           const blv_answers *trees, double without, const double *own_noise,
+                           double *room, double *gain) {
+    blv_cleaning *c = w->cleaning;
+    const size_t size = c->result.classes * c->result.classes;
+    double likelihood = without, *S = room, *noise = room + size;
+    BLV_CHECK(grow_deals(w, from, deals, trees));
     put_mean(c, own, trees, 1.0);
-    likelihood = without;
+    memcpy(noise, own_noise, size * sizeof *noise);
     BLV_CHECK(take_noise(c, S, &likelihood, noise));
     BLV_CHECK(mend(c, noise, trees));
-    BLV_CHECK(choose_weight(c, own, trees, without, S));
+    return choose_weight(c, own, trees, without, S, gain);
+}
+
+static blv_error add_trees(blv_cleaning *c, forest_work *w, const blv_answers *own,
+                           const blv_answers *trees, double *room) {
+    double *own_noise = room + 2 * c->result.classes * c->result.classes;
+    double without = -INFINITY, gain;
+    BLV_CHECK(take_noise(c, room, &without, own_noise));
+    copy_answers(c, own);
+    BLV_CHECK(open_work(w, c));
+    BLV_CHECK(mix_trees(w, 0, 1, own, trees, without, own_noise, room, &gain));
+    /* where labels are no likelier with the trees of one deal, those of others hardly help */
+    if (w->deals > 1 && (c->options.model == BLV_CLEAN_FOREST || gain > 0.0))
+        BLV_CHECK(mix_trees(w, 1, w->deals, own, trees, without, own_noise, room, &gain));
     describe(c);
     return BLV_OK;
 }
@@ -296,13 +307,15 @@ static blv_error add_trees(blv_cleaning *c, const blv_answers *own, const blv_an
 blv_error blv_clean_add_trees(blv_cleaning *c) {
     const size_t K = c->result.classes;
     blv_answers own = {0}, trees = {0};
+    forest_work work = {0};
     if (!worth_trying(c))
         return BLV_OK;
-    double *S = malloc(2 * K * K * sizeof *S);
-    const bool room = S && blv_answers_open(&own, c) && blv_answers_open(&trees, c);
-    blv_error error = room ? add_trees(c, &own, &trees, S, S + K * K) : blv_explain_memory(c->why);
+    double *room = malloc(3 * K * K * sizeof *room);
+    const bool enough = room && blv_answers_open(&own, c) && blv_answers_open(&trees, c);
+    blv_error error = enough ? add_trees(c, &work, &own, &trees, room) : blv_explain_memory(c->why);
+    close_work(&work);
     blv_answers_close(&own);
     blv_answers_close(&trees);
-    free(S);
+    free(room);
     return error;
 }
