@@ -2,6 +2,7 @@
  * every request for memory failing in turn. */
 #include "run_testing.h"
 
+#include "learn/forest.h"
 #include "memory_sweep.h"
 #include "task_testing.h"
 
@@ -664,6 +665,68 @@ static void test_forest(void **state) {
         blv_clean_result_destroy(r[i]);
 }
 
+static bool stop_at_once(void *context, int member) {
+    (void)member;
+    ++*(size_t *)context;
+    return true;
+}
+
+/* A tree finds a step in one of its columns, but for what falls into one bin; its answers add up to
+ * its share, and there are none where it is stopped. */
+static void test_tree(void **state) {
+    (void)state;
+    enum { MANY = 4000, WIDE = 3 };
+    static double x[MANY * WIDE], answer[2 * MANY];
+    static int32_t label[MANY];
+    static uint32_t row[MANY];
+    uint64_t seed = 4;
+    for (size_t i = 0; i < MANY; i++) {
+        for (size_t j = 0; j < WIDE; j++)
+            x[i * WIDE + j] = j + 1 < WIDE ? task_noise(&seed) : 1.0;
+        label[i] = x[i * WIDE + 1] > 0.5;
+        row[i] = (uint32_t)i;
+    }
+    const blv_dataset_view view = {.size = sizeof view,
+                                   .rows = MANY,
+                                   .columns = WIDE,
+                                   .dense = x,
+                                   .stride = WIDE,
+                                   .classes = 2,
+                                   .label = label};
+    blv_dataset *set = NULL;
+    assert_int_equal(blv_dataset_create(&set, &view, NULL, NULL), BLV_OK);
+    const blv_dataset *const sets[] = {set, NULL};
+    blv_forest_rows rows;
+    blv_tree_room room;
+    size_t asked = 0;
+    assert_int_equal(blv_forest_take(&rows, sets, 2, NULL), BLV_OK);
+    for (size_t j = 0; j < rows.columns; j++)
+        blv_forest_code(&rows, sets, 2, j);
+    assert_true(blv_tree_room_open(&room, &rows.arena, &rows));
+    const blv_tree_task task = {.learned = row,
+                                .asked = row,
+                                .learned_count = MANY,
+                                .asked_count = MANY,
+                                .share = 0.5,
+                                .first = answer,
+                                .first_rows = MANY};
+    room.stop = stop_at_once;
+    room.stop_context = &asked;
+    blv_tree_answer(&room, &task);
+    for (size_t i = 0; i < 2 * MANY; i++)
+        assert_true(answer[i] == 0.0);
+    assert_int_equal(asked, 1);
+    room.stop = NULL;
+    blv_tree_answer(&room, &task);
+    for (size_t i = 0; i < MANY; i++) {
+        assert_true(fabs(answer[2 * i] + answer[2 * i + 1] - 0.5) < 1e-12);
+        if (fabs(x[i * WIDE + 1] - 0.5) > 0.1)
+            assert_true(answer[2 * i + (size_t)label[i]] > 0.499);
+    }
+    blv_forest_release(&rows);
+    blv_dataset_release(set);
+}
+
 /* Three rows of a class: they stay, and that is said. */
 static void test_rare_class(void **state) {
     (void)state;
@@ -698,6 +761,6 @@ int main(void) {
         cmocka_unit_test(test_network),       cmocka_unit_test(test_rare_class),
         cmocka_unit_test(test_overlap),       cmocka_unit_test(test_share),
         cmocka_unit_test(test_skewed),        cmocka_unit_test(test_failed_in_f32),
-        cmocka_unit_test(test_forest)};
+        cmocka_unit_test(test_forest),        cmocka_unit_test(test_tree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,10 +13,11 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEALS = 3, TREES = 40, ROUNDS = 30, WEIGHTS = 4, COLUMNS_AT_ONCE = 64 };
+enum { DEALS = 3, TREES = 40, ROUNDS = 30, WEIGHTS = 4, COLUMNS_AT_ONCE = 64, ROWS_AT_ONCE = 64 };
 static const double trusted_counts = 2.0;   /* as many as other rows */
 static const double least_share = 0.002;    /* of all classes together at a leaf */
 static const double clearly_likelier = 2.0; /* in the logarithm */
@@ -34,6 +35,7 @@ typedef struct forest_work {
     size_t *learned_count, *asked_count;
     double *held, *test; /* deals x judged x classes; deals x folds x tested x classes */
     size_t first, tree;  /* of the deals and folds and of their trees, those that grow now */
+    atomic_bool stopped;
 } forest_work;
 
 /* ---- Growing ---- */
@@ -41,9 +43,10 @@ typedef struct forest_work {
 static double visits_of(const blv_cleaning *c, size_t deals) {
     const blv_dataset_view *v = blv_dataset_view_of(c->sets.train);
     const double rows = (double)(v->rows + blv_rows_in(c->sets.val)), K = (double)v->classes;
-    return (double)(deals * c->options.folds * TREES) * rows * log2(rows) *
-               sqrt((double)v->columns) +
-           (double)ROUNDS * 2.0 * rows * K * K;
+    const double tested = (double)blv_rows_in(c->sets.test);
+    return (double)(deals * c->options.folds * TREES) * log2(rows) *
+               (rows * sqrt((double)v->columns) + tested) +
+           (double)ROUNDS * 2.0 * (rows + tested) * K * K;
 }
 
 static bool worth_trying(const blv_cleaning *c) {
@@ -77,11 +80,23 @@ static blv_error deal_rows(forest_work *w) {
     return BLV_OK;
 }
 
-static blv_error say(blv_cleaning *c, const char *what, size_t done, size_t all) {
-    blv_task_say(&c->task, "%s %zu of %zu", what, done + 1, all);
+static blv_error stopped(const blv_cleaning *c) {
     return c->task.stopped
                ? blv_explain(c->why, BLV_E_STOPPED, "stopped on request: nothing is written")
                : BLV_OK;
+}
+
+static blv_error say(blv_cleaning *c, const char *what, size_t done, size_t all) {
+    blv_task_say(&c->task, "%s %zu of %zu", what, done + 1, all);
+    return stopped(c);
+}
+
+/* Only the calling thread, the first member, may ask the caller. */
+static bool stop_trees(void *context, int member) {
+    forest_work *w = context;
+    if (member == 0 && blv_task_should_stop(&w->cleaning->task))
+        atomic_store(&w->stopped, true);
+    return atomic_load(&w->stopped);
 }
 
 static blv_error open_work(forest_work *w, blv_cleaning *c) {
@@ -99,6 +114,8 @@ static blv_error open_work(forest_work *w, blv_cleaning *c) {
         if (j % COLUMNS_AT_ONCE == 0)
             BLV_CHECK(say(c, "sorting column", j, w->rows.columns));
         blv_forest_code(&w->rows, sets, 3, j);
+        if (blv_task_should_stop(&c->task))
+            return stopped(c);
     }
     for (size_t i = c->result.rows; i < w->judged; i++)
         w->rows.weight[i] *= trusted_counts;
@@ -114,8 +131,12 @@ static blv_error open_work(forest_work *w, blv_cleaning *c) {
         w->learned[t] = blv_arena_alloc(&w->arena, w->judged, sizeof **w->learned);
         w->asked[t] = blv_arena_alloc(&w->arena, all, sizeof **w->asked);
     }
-    for (int t = 0; !w->arena.failed && t < threads && t < BLV_TEAM_MAX; t++)
+    for (int t = 0; !w->arena.failed && t < threads && t < BLV_TEAM_MAX; t++) {
         blv_tree_room_open(&w->room[t], &w->arena, &w->rows);
+        w->room[t].stop = stop_trees;
+        w->room[t].stop_context = w;
+        w->room[t].member = t;
+    }
     return w->arena.failed ? blv_explain_memory(c->why) : deal_rows(w);
 }
 
@@ -160,6 +181,7 @@ static blv_error grow_deals(forest_work *w, size_t from, size_t end, const blv_a
     for (w->tree = 0; w->tree < TREES; w->tree++) {
         BLV_CHECK(say(c, "tree", from * TREES + w->tree, w->deals * TREES));
         blv_threads_run(threads, (end - from) * w->folds, grow_tree, w);
+        BLV_CHECK(stopped(c));
     }
     mean_of(w->held, end, judged, rows * K, K, to->train);
     mean_of(w->held + rows * K, end, judged, judged - rows * K, K, to->val);
@@ -195,7 +217,7 @@ static void mend_row(size_t K, const double *noise, double *p, double *room) {
         p[k] = (p[k] / sum + least_share / (double)K) / (1.0 + least_share);
 }
 
-static blv_error mend(const blv_cleaning *c, const double *noise, const blv_answers *a) {
+static blv_error mend(blv_cleaning *c, const double *noise, const blv_answers *a) {
     const size_t K = c->result.classes;
     const size_t rows[] = {c->result.rows, blv_rows_in(c->sets.val), blv_rows_in(c->sets.test)};
     double *const of[] = {a->train, a->val, a->test};
@@ -203,10 +225,13 @@ static blv_error mend(const blv_cleaning *c, const double *noise, const blv_answ
     if (!room)
         return blv_explain_memory(c->why);
     for (size_t s = 0; s < 3; s++)
-        for (size_t i = 0; i < rows[s]; i++)
+        for (size_t i = 0; i < rows[s] && !c->task.stopped; i++) {
             mend_row(K, noise, of[s] + i * K, room);
+            if (i % ROWS_AT_ONCE == 0)
+                blv_task_should_stop(&c->task);
+        }
     free(room);
-    return BLV_OK;
+    return stopped(c);
 }
 
 /* ---- How much of it ---- */

@@ -140,7 +140,7 @@ static blv_error add_ranks(blv_cleaning *c, blv_numbers *sets) {
     for (size_t j = 0; error == BLV_OK && j + 1 < columns; j++) {
         if (j % COLUMNS_AT_ONCE == 0)
             blv_task_say(&c->task, "column %zu of %zu", j + 1, columns - 1);
-        if (c->task.stopped)
+        if (blv_task_should_stop(&c->task))
             error = blv_explain(c->why, BLV_E_STOPPED, "stopped on request: nothing is written");
         else if (!take_column(&sets[0], j, &r))
             error = blv_explain(c->why, BLV_E_DEVICE, "the exchange between ranks failed");

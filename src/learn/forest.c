@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { BINS = 64, LEAF = 3, MOST_DEPTH = 40 }; /* bins: as a uint64_t has bits */
+enum { MANY_ROWS = 2000 }; /* of a node, which takes long enough to ask whether to stop */
 
 /* ---- Rows ---- */
 
@@ -211,7 +212,8 @@ static void grow(blv_tree_room *r, size_t begin, size_t end, size_t asked, size_
     const size_t K = r->of->classes;
     size_t classes = 0;
     split best = {0};
-    if (asked == asked_end)
+    if (asked == asked_end ||
+        (end - begin > MANY_ROWS && r->stop && r->stop(r->stop_context, r->member)))
         return;
     memset(r->all, 0, K * sizeof *r->all);
     for (size_t i = begin; i < end; i++)
