@@ -5,6 +5,7 @@
  * allow that all labels are right, both must hold, but for the least probable one. Never suspect: a
  * row whose likeliest class is its label, a row of a class too small to judge, and the best rows of
  * every class. */
+#include "base/precision.h"
 #include "bilevel/ranks.h"
 #include "learn/clean_work.h"
 #include "learn/row_sets.h"
@@ -123,12 +124,6 @@ static blv_error put_suspects_first(blv_cleaning *c) {
 
 /* ---- What speaks against a label ---- */
 
-static double value_at(const blv_dataset_view *v, size_t i) {
-    const void *values = v->dense ? v->dense : v->value;
-    return v->precision == BLV_F32 ? (double)((const float *)values)[i]
-                                   : ((const double *)values)[i];
-}
-
 /* By how much each feature raises the score of the believed class above that of the label. at:
  * where the features of the row are. */
 static void find_against(const blv_cleaning *c, size_t row, size_t at) {
@@ -137,13 +132,15 @@ static void find_against(const blv_cleaning *c, size_t row, size_t at) {
     const double *stated = c->weights + (size_t)v->label[row] * v->columns;
     const size_t begin = v->dense ? at * v->stride : v->row_start[at];
     const size_t end = v->dense ? begin + v->columns : v->row_start[at + 1];
+    const void *values = v->dense ? v->dense : v->value;
     uint32_t *to = c->result.against + row * BLV_CLEAN_AGAINST;
     double most[BLV_CLEAN_AGAINST] = {0};
     for (size_t i = begin; i < end; i++) {
         const size_t j = v->dense ? i - begin : v->column[i];
         uint32_t feature = c->column ? c->column[j] : (uint32_t)j;
-        double gain =
-            feature < c->given->features ? value_at(v, i) * (believed[j] - stated[j]) : 0.0;
+        double gain = feature < c->given->features
+                          ? blv_value_get(values, v->precision, i) * (believed[j] - stated[j])
+                          : 0.0;
         for (size_t a = 0; a < BLV_CLEAN_AGAINST; a++)
             if (gain > most[a]) {
                 const double less = most[a];

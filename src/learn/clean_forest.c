@@ -80,15 +80,9 @@ static blv_error deal_rows(forest_work *w) {
     return BLV_OK;
 }
 
-static blv_error stopped(const blv_cleaning *c) {
-    return c->task.stopped
-               ? blv_explain(c->why, BLV_E_STOPPED, "stopped on request: nothing is written")
-               : BLV_OK;
-}
-
 static blv_error say(blv_cleaning *c, const char *what, size_t done, size_t all) {
     blv_task_say(&c->task, "%s %zu of %zu", what, done + 1, all);
-    return stopped(c);
+    return blv_clean_stopped(c);
 }
 
 /* Only the calling thread, the first member, may ask the caller. */
@@ -115,7 +109,7 @@ static blv_error open_work(forest_work *w, blv_cleaning *c) {
             BLV_CHECK(say(c, "sorting column", j, w->rows.columns));
         blv_forest_code(&w->rows, sets, 3, j);
         if (blv_task_should_stop(&c->task))
-            return stopped(c);
+            return blv_clean_stopped(c);
     }
     for (size_t i = c->result.rows; i < w->judged; i++)
         w->rows.weight[i] *= trusted_counts;
@@ -181,7 +175,7 @@ static blv_error grow_deals(forest_work *w, size_t from, size_t end, const blv_a
     for (w->tree = 0; w->tree < TREES; w->tree++) {
         BLV_CHECK(say(c, "tree", from * TREES + w->tree, w->deals * TREES));
         blv_threads_run(threads, (end - from) * w->folds, grow_tree, w);
-        BLV_CHECK(stopped(c));
+        BLV_CHECK(blv_clean_stopped(c));
     }
     mean_of(w->held, end, judged, rows * K, K, to->train);
     mean_of(w->held + rows * K, end, judged, judged - rows * K, K, to->val);
@@ -231,19 +225,15 @@ static blv_error mend(blv_cleaning *c, const double *noise, const blv_answers *a
                 blv_task_should_stop(&c->task);
         }
     free(room);
-    return stopped(c);
+    return blv_clean_stopped(c);
 }
 
 /* ---- How much of it ---- */
 
 static void put_mean(const blv_cleaning *c, const blv_answers *own, const blv_answers *trees,
                      double weight) {
-    const blv_clean_result *r = &c->result;
-    blv_mix_answers(r->rows, r->classes, own->train, trees->train, weight, r->probability);
-    blv_mix_answers(blv_rows_in(c->sets.val), r->classes, own->val, trees->val, weight,
-                    r->val_probability);
-    blv_mix_answers(blv_rows_in(c->sets.test), r->classes, own->test, trees->test, weight,
-                    r->test_probability);
+    const blv_answers result = blv_answers_of_result(c);
+    blv_answers_mix(c, own, trees, weight, &result);
 }
 
 /* Of a few weights the one under which labels are likeliest, if they are clearly likelier than
@@ -275,14 +265,6 @@ static void describe(blv_cleaning *c) {
                             r->model_text, 100.0 * r->forest);
     if (r->forest == 1.0)
         r->model = BLV_CLEAN_FOREST;
-}
-
-static void copy_answers(const blv_cleaning *c, const blv_answers *to) {
-    const blv_clean_result *r = &c->result;
-    const size_t size = r->classes * sizeof(double);
-    memcpy(to->train, r->probability, r->rows * size);
-    memcpy(to->val, r->val_probability, blv_rows_in(c->sets.val) * size);
-    memcpy(to->test, r->test_probability, blv_rows_in(c->sets.test) * size);
 }
 
 /* The noise by the probabilities of the result, where labels are likelier with these than before.
@@ -319,7 +301,8 @@ static blv_error add_trees(blv_cleaning *c, forest_work *w, const blv_answers *o
     double *own_noise = room + 2 * c->result.classes * c->result.classes;
     double without = -INFINITY, gain;
     BLV_CHECK(take_noise(c, room, &without, own_noise));
-    copy_answers(c, own);
+    const blv_answers result = blv_answers_of_result(c);
+    blv_answers_copy(c, &result, own);
     BLV_CHECK(open_work(w, c));
     BLV_CHECK(mix_trees(w, 0, 1, own, trees, without, own_noise, room, &gain));
     /* where labels are no likelier with the trees of one deal, those of others hardly help */

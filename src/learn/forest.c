@@ -1,6 +1,7 @@
 #include "learn/forest.h"
 
 #include "base/message.h"
+#include "base/precision.h"
 #include "learn/row_sets.h"
 
 #include <math.h>
@@ -13,14 +14,7 @@ enum { MANY_ROWS = 2000 }; /* of a node, which takes long enough to ask whether 
 /* ---- Rows ---- */
 
 static double number_at(const blv_dataset_view *v, size_t row, size_t column) {
-    const size_t i = row * v->stride + column;
-    return v->precision == BLV_F32 ? (double)((const float *)v->dense)[i]
-                                   : ((const double *)v->dense)[i];
-}
-
-static int by_size(const void *left, const void *right) {
-    const double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
+    return blv_value_get(v->dense, v->precision, row * v->stride + column);
 }
 
 /* Where bins begin, but the first: equal numbers are in the same one. Where there are more numbers
@@ -56,7 +50,7 @@ void blv_forest_code(blv_forest_rows *f, const blv_dataset *const *sets, size_t 
     for (size_t s = 0; s + 1 < count; s++)
         for (size_t i = 0; i < blv_rows_in(sets[s]); i++)
             number[learned++] = number_at(blv_dataset_view_of(sets[s]), i, j);
-    qsort(number, learned, sizeof *number, by_size);
+    qsort(number, learned, sizeof *number, blv_by_size);
     const size_t cuts = cut(number, learned, begin);
     uint8_t *code = f->code + j * f->rows;
     for (size_t s = 0; s < count; s++)
