@@ -577,6 +577,9 @@ static void test_share(void **state) {
             rows[bin] += 1.0;
             expected[bin] += r->label_probability[i];
             right[bin] += !wrong[i];
+            const int32_t label = (int32_t)(i % 2) != (int32_t)wrong[i];
+            if (r->label_probability[i] < 0.65 && r->believed[i] != label)
+                assert_true(r->suspect[i]);
         }
         for (size_t b = 0; b < BINS; b++)
             assert_true(fabs(expected[b] - right[b]) < 0.2 * rows[b]);
