@@ -2,6 +2,7 @@
  * every request for memory failing in turn. */
 #include "run_testing.h"
 
+#include "learn/forest.h"
 #include "memory_sweep.h"
 #include "task_testing.h"
 
@@ -569,13 +570,16 @@ static void test_share(void **state) {
         double expected[BINS] = {0}, right[BINS] = {0}, rows[BINS] = {0};
         r = clean_overlap(each, wrong);
         assert_true(fabs(r->estimated_wrong - 1.0 / (double)each) < 0.05);
-        assert_true(r->suspects > OVERLAP_ROWS / (2 * each) &&
-                    r->suspects <= (size_t)round(r->estimated_wrong * OVERLAP_ROWS));
+        const double many = r->estimated_wrong * OVERLAP_ROWS;
+        assert_true(fabs((double)r->suspects - many) < 0.1 * many);
         for (size_t i = 0; i < OVERLAP_ROWS; i++) {
             const size_t bin = (size_t)fmin(BINS * r->label_probability[i], BINS - 1);
             rows[bin] += 1.0;
             expected[bin] += r->label_probability[i];
             right[bin] += !wrong[i];
+            const int32_t label = (int32_t)(i % 2) != (int32_t)wrong[i];
+            if (r->label_probability[i] < 0.65 && r->believed[i] != label)
+                assert_true(r->suspect[i]);
         }
         for (size_t b = 0; b < BINS; b++)
             assert_true(fabs(expected[b] - right[b]) < 0.2 * rows[b]);
@@ -664,6 +668,68 @@ static void test_forest(void **state) {
         blv_clean_result_destroy(r[i]);
 }
 
+static bool stop_at_once(void *context, int member) {
+    (void)member;
+    ++*(size_t *)context;
+    return true;
+}
+
+/* A tree finds a step in one of its columns, but for what falls into one bin; its answers add up to
+ * its share, and there are none where it is stopped. */
+static void test_tree(void **state) {
+    (void)state;
+    enum { MANY = 4000, WIDE = 3 };
+    static double x[MANY * WIDE], answer[2 * MANY];
+    static int32_t label[MANY];
+    static uint32_t row[MANY];
+    uint64_t seed = 4;
+    for (size_t i = 0; i < MANY; i++) {
+        for (size_t j = 0; j < WIDE; j++)
+            x[i * WIDE + j] = j + 1 < WIDE ? task_noise(&seed) : 1.0;
+        label[i] = x[i * WIDE + 1] > 0.5;
+        row[i] = (uint32_t)i;
+    }
+    const blv_dataset_view view = {.size = sizeof view,
+                                   .rows = MANY,
+                                   .columns = WIDE,
+                                   .dense = x,
+                                   .stride = WIDE,
+                                   .classes = 2,
+                                   .label = label};
+    blv_dataset *set = NULL;
+    assert_int_equal(blv_dataset_create(&set, &view, NULL, NULL), BLV_OK);
+    const blv_dataset *const sets[] = {set, NULL};
+    blv_forest_rows rows;
+    blv_tree_room room;
+    size_t asked = 0;
+    assert_int_equal(blv_forest_take(&rows, sets, 2, NULL), BLV_OK);
+    for (size_t j = 0; j < rows.columns; j++)
+        blv_forest_code(&rows, sets, 2, j);
+    assert_true(blv_tree_room_open(&room, &rows.arena, &rows));
+    const blv_tree_task task = {.learned = row,
+                                .asked = row,
+                                .learned_count = MANY,
+                                .asked_count = MANY,
+                                .share = 0.5,
+                                .first = answer,
+                                .first_rows = MANY};
+    room.stop = stop_at_once;
+    room.stop_context = &asked;
+    blv_tree_answer(&room, &task);
+    for (size_t i = 0; i < 2 * MANY; i++)
+        assert_true(answer[i] == 0.0);
+    assert_int_equal(asked, 1);
+    room.stop = NULL;
+    blv_tree_answer(&room, &task);
+    for (size_t i = 0; i < MANY; i++) {
+        assert_true(fabs(answer[2 * i] + answer[2 * i + 1] - 0.5) < 1e-12);
+        if (fabs(x[i * WIDE + 1] - 0.5) > 0.1)
+            assert_true(answer[2 * i + (size_t)label[i]] > 0.499);
+    }
+    blv_forest_release(&rows);
+    blv_dataset_release(set);
+}
+
 /* Three rows of a class: they stay, and that is said. */
 static void test_rare_class(void **state) {
     (void)state;
@@ -698,6 +764,6 @@ int main(void) {
         cmocka_unit_test(test_network),       cmocka_unit_test(test_rare_class),
         cmocka_unit_test(test_overlap),       cmocka_unit_test(test_share),
         cmocka_unit_test(test_skewed),        cmocka_unit_test(test_failed_in_f32),
-        cmocka_unit_test(test_forest)};
+        cmocka_unit_test(test_forest),        cmocka_unit_test(test_tree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

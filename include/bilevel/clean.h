@@ -42,7 +42,7 @@ typedef struct blv_clean_options {
     size_t folds; /* parts that are held out in turn, from 2 to 100: 5 */
     double ridge; /* weight of |W|^2 in training: learned */
     /* Which rows are suspect; at most one of the three. By default as many as are expected to be
-     * wrong. */
+     * wrong, and others whose labels are hardly likelier right than wrong. */
     double threshold;    /* those whose label is right with a probability below it */
     double flag_share;   /* this share of the rows */
     double false_alarms; /* as many as have this share of right labels among them */

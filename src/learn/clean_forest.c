@@ -13,10 +13,11 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEALS = 3, TREES = 40, ROUNDS = 30, WEIGHTS = 4, COLUMNS_AT_ONCE = 64 };
+enum { DEALS = 3, TREES = 40, ROUNDS = 30, WEIGHTS = 4, COLUMNS_AT_ONCE = 64, ROWS_AT_ONCE = 64 };
 static const double trusted_counts = 2.0;   /* as many as other rows */
 static const double least_share = 0.002;    /* of all classes together at a leaf */
 static const double clearly_likelier = 2.0; /* in the logarithm */
@@ -33,7 +34,8 @@ typedef struct forest_work {
     uint32_t **learned, **asked; /* of each deal and fold: rows outside, and those in it and test */
     size_t *learned_count, *asked_count;
     double *held, *test; /* deals x judged x classes; deals x folds x tested x classes */
-    size_t tree;
+    size_t first, tree;  /* of the deals and folds and of their trees, those that grow now */
+    atomic_bool stopped;
 } forest_work;
 
 /* ---- Growing ---- */
@@ -41,9 +43,10 @@ typedef struct forest_work {
 static double visits_of(const blv_cleaning *c, size_t deals) {
     const blv_dataset_view *v = blv_dataset_view_of(c->sets.train);
     const double rows = (double)(v->rows + blv_rows_in(c->sets.val)), K = (double)v->classes;
-    return (double)(deals * c->options.folds * TREES) * rows * log2(rows) *
-               sqrt((double)v->columns) +
-           (double)ROUNDS * 2.0 * rows * K * K;
+    const double tested = (double)blv_rows_in(c->sets.test);
+    return (double)(deals * c->options.folds * TREES) * log2(rows) *
+               (rows * sqrt((double)v->columns) + tested) +
+           (double)ROUNDS * 2.0 * (rows + tested) * K * K;
 }
 
 static bool worth_trying(const blv_cleaning *c) {
@@ -79,9 +82,15 @@ static blv_error deal_rows(forest_work *w) {
 
 static blv_error say(blv_cleaning *c, const char *what, size_t done, size_t all) {
     blv_task_say(&c->task, "%s %zu of %zu", what, done + 1, all);
-    return c->task.stopped
-               ? blv_explain(c->why, BLV_E_STOPPED, "stopped on request: nothing is written")
-               : BLV_OK;
+    return blv_clean_stopped(c);
+}
+
+/* Only the calling thread, the first member, may ask the caller. */
+static bool stop_trees(void *context, int member) {
+    forest_work *w = context;
+    if (member == 0 && blv_task_should_stop(&w->cleaning->task))
+        atomic_store(&w->stopped, true);
+    return atomic_load(&w->stopped);
 }
 
 static blv_error open_work(forest_work *w, blv_cleaning *c) {
@@ -99,6 +108,8 @@ static blv_error open_work(forest_work *w, blv_cleaning *c) {
         if (j % COLUMNS_AT_ONCE == 0)
             BLV_CHECK(say(c, "sorting column", j, w->rows.columns));
         blv_forest_code(&w->rows, sets, 3, j);
+        if (blv_task_should_stop(&c->task))
+            return blv_clean_stopped(c);
     }
     for (size_t i = c->result.rows; i < w->judged; i++)
         w->rows.weight[i] *= trusted_counts;
@@ -114,8 +125,12 @@ static blv_error open_work(forest_work *w, blv_cleaning *c) {
         w->learned[t] = blv_arena_alloc(&w->arena, w->judged, sizeof **w->learned);
         w->asked[t] = blv_arena_alloc(&w->arena, all, sizeof **w->asked);
     }
-    for (int t = 0; !w->arena.failed && t < threads && t < BLV_TEAM_MAX; t++)
+    for (int t = 0; !w->arena.failed && t < threads && t < BLV_TEAM_MAX; t++) {
         blv_tree_room_open(&w->room[t], &w->arena, &w->rows);
+        w->room[t].stop = stop_trees;
+        w->room[t].stop_context = w;
+        w->room[t].member = t;
+    }
     return w->arena.failed ? blv_explain_memory(c->why) : deal_rows(w);
 }
 
@@ -124,9 +139,9 @@ static void close_work(forest_work *w) {
     blv_arena_free(&w->arena);
 }
 
-static void grow_tree(void *context, size_t task, int member) {
+static void grow_tree(void *context, size_t number, int member) {
     forest_work *w = context;
-    const size_t K = w->rows.classes, deal = task / w->folds;
+    const size_t K = w->rows.classes, task = w->first + number, deal = task / w->folds;
     const blv_tree_task tree = {.learned = w->learned[task],
                                 .asked = w->asked[task],
                                 .learned_count = w->learned_count[task],
@@ -140,35 +155,32 @@ static void grow_tree(void *context, size_t task, int member) {
     blv_tree_answer(&w->room[member], &tree);
 }
 
-/* The mean over parts of `count` numbers each; no class is impossible. */
-static void mean_of(const double *from, size_t parts, size_t count, size_t classes, double *to) {
+/* The mean over parts of `count` numbers, each `apart` from the next; no class is impossible. */
+static void mean_of(const double *from, size_t parts, size_t apart, size_t count, size_t classes,
+                    double *to) {
     for (size_t i = 0; i < count; i++) {
         double sum = 0.0;
         for (size_t p = 0; p < parts; p++)
-            sum += from[p * count + i];
+            sum += from[p * apart + i];
         to[i] = (sum / (double)parts + least_share / (double)classes) / (1.0 + least_share);
     }
 }
 
-static blv_error grow_all(blv_cleaning *c, const blv_answers *to) {
-    const size_t K = c->result.classes;
+/* The trees of some deals; the answers are those of all deals so far. */
+static blv_error grow_deals(forest_work *w, size_t from, size_t end, const blv_answers *to) {
+    blv_cleaning *c = w->cleaning;
+    const size_t K = c->result.classes, rows = c->result.rows, judged = w->judged * K;
     const int threads = c->options.threads > 0 ? c->options.threads : blv_threads_processors();
-    forest_work w;
-    blv_error error = open_work(&w, c);
-    for (w.tree = 0; error == BLV_OK && w.tree < TREES; w.tree++) {
-        error = say(c, "tree", w.tree, TREES);
-        if (error == BLV_OK)
-            blv_threads_run(threads, w.deals * w.folds, grow_tree, &w);
+    w->first = from * w->folds;
+    for (w->tree = 0; w->tree < TREES; w->tree++) {
+        BLV_CHECK(say(c, "tree", from * TREES + w->tree, w->deals * TREES));
+        blv_threads_run(threads, (end - from) * w->folds, grow_tree, w);
+        BLV_CHECK(blv_clean_stopped(c));
     }
-    if (error == BLV_OK) {
-        mean_of(w.held, w.deals, w.judged * K, K, w.held);
-        memcpy(to->train, w.held, c->result.rows * K * sizeof *w.held);
-        memcpy(to->val, w.held + c->result.rows * K,
-               (w.judged - c->result.rows) * K * sizeof *w.held);
-        mean_of(w.test, w.deals * w.folds, w.tested * K, K, to->test);
-    }
-    close_work(&w);
-    return error;
+    mean_of(w->held, end, judged, rows * K, K, to->train);
+    mean_of(w->held + rows * K, end, judged, judged - rows * K, K, to->val);
+    mean_of(w->test, end * w->folds, w->tested * K, w->tested * K, K, to->test);
+    return BLV_OK;
 }
 
 /* ---- From labels to classes ---- */
@@ -199,7 +211,7 @@ static void mend_row(size_t K, const double *noise, double *p, double *room) {
         p[k] = (p[k] / sum + least_share / (double)K) / (1.0 + least_share);
 }
 
-static blv_error mend(const blv_cleaning *c, const double *noise, const blv_answers *a) {
+static blv_error mend(blv_cleaning *c, const double *noise, const blv_answers *a) {
     const size_t K = c->result.classes;
     const size_t rows[] = {c->result.rows, blv_rows_in(c->sets.val), blv_rows_in(c->sets.test)};
     double *const of[] = {a->train, a->val, a->test};
@@ -207,37 +219,36 @@ static blv_error mend(const blv_cleaning *c, const double *noise, const blv_answ
     if (!room)
         return blv_explain_memory(c->why);
     for (size_t s = 0; s < 3; s++)
-        for (size_t i = 0; i < rows[s]; i++)
+        for (size_t i = 0; i < rows[s] && !c->task.stopped; i++) {
             mend_row(K, noise, of[s] + i * K, room);
+            if (i % ROWS_AT_ONCE == 0)
+                blv_task_should_stop(&c->task);
+        }
     free(room);
-    return BLV_OK;
+    return blv_clean_stopped(c);
 }
 
 /* ---- How much of it ---- */
 
 static void put_mean(const blv_cleaning *c, const blv_answers *own, const blv_answers *trees,
                      double weight) {
-    const blv_clean_result *r = &c->result;
-    blv_mix_answers(r->rows, r->classes, own->train, trees->train, weight, r->probability);
-    blv_mix_answers(blv_rows_in(c->sets.val), r->classes, own->val, trees->val, weight,
-                    r->val_probability);
-    blv_mix_answers(blv_rows_in(c->sets.test), r->classes, own->test, trees->test, weight,
-                    r->test_probability);
+    const blv_answers result = blv_answers_of_result(c);
+    blv_answers_mix(c, own, trees, weight, &result);
 }
 
-/* likelihood: with the answers of the result; S: room. */
+/* Of a few weights the one under which labels are likeliest, if they are clearly likelier than
+ * without trees; *gain: by how much they are, at most. S: room. */
 static blv_error choose_weight(blv_cleaning *c, const blv_answers *own, const blv_answers *trees,
-                               double likelihood, double *S) {
+                               double without, double *S, double *gain) {
     blv_wrong_share found;
     double best = 0.0;
-    likelihood += clearly_likelier;
+    *gain = -INFINITY;
     for (int i = 1; i <= WEIGHTS && c->options.model == BLV_CLEAN_AUTO; i++) {
         put_mean(c, own, trees, (double)i / WEIGHTS);
         BLV_CHECK(blv_clean_share(c, &found, S));
-        if (found.likelihood > likelihood) {
-            likelihood = found.likelihood;
+        if (found.likelihood - without > fmax(*gain, clearly_likelier))
             best = (double)i / WEIGHTS;
-        }
+        *gain = fmax(*gain, found.likelihood - without);
     }
     c->result.forest = c->options.model == BLV_CLEAN_FOREST ? 1.0 : best;
     put_mean(c, own, trees, c->result.forest);
@@ -256,14 +267,6 @@ static void describe(blv_cleaning *c) {
         r->model = BLV_CLEAN_FOREST;
 }
 
-static void copy_answers(const blv_cleaning *c, const blv_answers *to) {
-    const blv_clean_result *r = &c->result;
-    const size_t size = r->classes * sizeof(double);
-    memcpy(to->train, r->probability, r->rows * size);
-    memcpy(to->val, r->val_probability, blv_rows_in(c->sets.val) * size);
-    memcpy(to->test, r->test_probability, blv_rows_in(c->sets.test) * size);
-}
-
 /* The noise by the probabilities of the result, where labels are likelier with these than before.
  */
 static blv_error take_noise(blv_cleaning *c, double *S, double *likelihood, double *noise) {
@@ -278,17 +281,33 @@ static blv_error take_noise(blv_cleaning *c, double *S, double *likelihood, doub
     return BLV_OK;
 }
 
-static blv_error add_trees(blv_cleaning *c, const blv_answers *own, const blv_answers *trees,
-                           double *S, double *noise) {
-    double without = -INFINITY, likelihood;
-    BLV_CHECK(take_noise(c, S, &without, noise));
-    copy_answers(c, own);
-    BLV_CHECK(grow_all(c, trees));
+/* With the trees of the first deals. own_noise: by the other models; room: 2 classes x classes. */
+static blv_error mix_trees(forest_work *w, size_t from, size_t deals, const blv_answers *own,
+                           const blv_answers *trees, double without, const double *own_noise,
+                           double *room, double *gain) {
+    blv_cleaning *c = w->cleaning;
+    const size_t size = c->result.classes * c->result.classes;
+    double likelihood = without, *S = room, *noise = room + size;
+    BLV_CHECK(grow_deals(w, from, deals, trees));
     put_mean(c, own, trees, 1.0);
-    likelihood = without;
+    memcpy(noise, own_noise, size * sizeof *noise);
     BLV_CHECK(take_noise(c, S, &likelihood, noise));
     BLV_CHECK(mend(c, noise, trees));
-    BLV_CHECK(choose_weight(c, own, trees, without, S));
+    return choose_weight(c, own, trees, without, S, gain);
+}
+
+static blv_error add_trees(blv_cleaning *c, forest_work *w, const blv_answers *own,
+                           const blv_answers *trees, double *room) {
+    double *own_noise = room + 2 * c->result.classes * c->result.classes;
+    double without = -INFINITY, gain;
+    BLV_CHECK(take_noise(c, room, &without, own_noise));
+    const blv_answers result = blv_answers_of_result(c);
+    blv_answers_copy(c, &result, own);
+    BLV_CHECK(open_work(w, c));
+    BLV_CHECK(mix_trees(w, 0, 1, own, trees, without, own_noise, room, &gain));
+    /* where labels are no likelier with the trees of one deal, those of others hardly help */
+    if (w->deals > 1 && (c->options.model == BLV_CLEAN_FOREST || gain > 0.0))
+        BLV_CHECK(mix_trees(w, 1, w->deals, own, trees, without, own_noise, room, &gain));
     describe(c);
     return BLV_OK;
 }
@@ -296,13 +315,15 @@ static blv_error add_trees(blv_cleaning *c, const blv_answers *own, const blv_an
 blv_error blv_clean_add_trees(blv_cleaning *c) {
     const size_t K = c->result.classes;
     blv_answers own = {0}, trees = {0};
+    forest_work work = {0};
     if (!worth_trying(c))
         return BLV_OK;
-    double *S = malloc(2 * K * K * sizeof *S);
-    const bool room = S && blv_answers_open(&own, c) && blv_answers_open(&trees, c);
-    blv_error error = room ? add_trees(c, &own, &trees, S, S + K * K) : blv_explain_memory(c->why);
+    double *room = malloc(3 * K * K * sizeof *room);
+    const bool enough = room && blv_answers_open(&own, c) && blv_answers_open(&trees, c);
+    blv_error error = enough ? add_trees(c, &work, &own, &trees, room) : blv_explain_memory(c->why);
+    close_work(&work);
     blv_answers_close(&own);
     blv_answers_close(&trees);
-    free(S);
+    free(room);
     return error;
 }

@@ -44,7 +44,12 @@ static void clear(const blv_cleaning *c, blv_answers *a) {
     memset(a->test, 0, blv_rows_in(c->sets.test) * size);
 }
 
-static void copy_all(const blv_cleaning *c, blv_answers *to, const blv_answers *from) {
+blv_answers blv_answers_of_result(const blv_cleaning *c) {
+    const blv_clean_result *r = &c->result;
+    return (blv_answers){r->probability, r->val_probability, r->test_probability};
+}
+
+void blv_answers_copy(const blv_cleaning *c, const blv_answers *from, const blv_answers *to) {
     const size_t size = c->result.classes * sizeof(double);
     memcpy(to->train, from->train, blv_rows_in(c->sets.train) * size);
     memcpy(to->val, from->val, blv_rows_in(c->sets.val) * size);
@@ -57,8 +62,8 @@ static void exchange(blv_answers *a, blv_answers *b) {
     *b = before;
 }
 
-void blv_mix_answers(size_t rows, size_t classes, const double *a, const double *b, double weight,
-                     double *to) {
+static void mix(size_t rows, size_t classes, const double *a, const double *b, double weight,
+                double *to) {
     for (size_t i = 0; i < rows * classes; i += classes) {
         double sum = DBL_MIN;
         for (size_t k = i; k < i + classes; k++)
@@ -69,11 +74,12 @@ void blv_mix_answers(size_t rows, size_t classes, const double *a, const double 
     }
 }
 
-static void mix_all(const blv_cleaning *c, blv_answers *a, const blv_answers *b) {
+void blv_answers_mix(const blv_cleaning *c, const blv_answers *a, const blv_answers *b,
+                     double weight, const blv_answers *to) {
     const size_t K = c->result.classes;
-    blv_mix_answers(blv_rows_in(c->sets.train), K, a->train, b->train, 0.5, a->train);
-    blv_mix_answers(blv_rows_in(c->sets.val), K, a->val, b->val, 0.5, a->val);
-    blv_mix_answers(blv_rows_in(c->sets.test), K, a->test, b->test, 0.5, a->test);
+    mix(blv_rows_in(c->sets.train), K, a->train, b->train, weight, to->train);
+    mix(blv_rows_in(c->sets.val), K, a->val, b->val, weight, to->val);
+    mix(blv_rows_in(c->sets.test), K, a->test, b->test, weight, to->test);
 }
 
 /* ---- The networks of a deal ---- */
@@ -153,8 +159,7 @@ static blv_error train_folds(blv_cleaning *c, const blv_deal *deal, double decay
     for (size_t m = 0; m < folds; m++) {
         blv_task_say(&c->task, "network with decay %g, fold %zu of %zu", decay, m + 1, folds);
         BLV_CHECK(train_fold(c, deal, m, decay, chance, net));
-        if (c->task.stopped)
-            return blv_explain(c->why, BLV_E_STOPPED, "stopped on request: nothing is written");
+        BLV_CHECK(blv_clean_stopped(c));
         BLV_CHECK(add_answers(net, c->sets.train, deal->part, m, 1.0, to->train, c->why));
         BLV_CHECK(add_answers(net, c->sets.val, deal->val_part, m, 1.0, to->val, c->why));
         BLV_CHECK(add_answers(net, c->sets.test, NULL, m, 1.0 / (double)folds, to->test, c->why));
@@ -278,7 +283,7 @@ blv_error blv_clean_choose_model(blv_cleaning *c, const blv_deal *deal, blv_answ
         for (int both = 0; failed == BLV_OK && both < 2; both++) {
             const blv_clean_model_kind kind = both ? BLV_CLEAN_BOTH : BLV_CLEAN_MLP;
             if (both)
-                mix_all(c, &net, linear);
+                blv_answers_mix(c, &net, linear, 0.5, &net);
             const double loss = difference(c, &net, NULL, &error);
             r->model_loss[kind] = fmin(r->model_loss[kind], loss); /* NaN at first */
             if (loss >= best || (c->options.model == BLV_CLEAN_MLP
@@ -288,7 +293,7 @@ blv_error blv_clean_choose_model(blv_cleaning *c, const blv_deal *deal, blv_answ
             best = loss;
             r->model = kind;
             r->decay = decays[d];
-            copy_all(c, &kept, &net);
+            blv_answers_copy(c, &net, &kept);
         }
     }
     if (failed == BLV_OK && r->model != BLV_CLEAN_LINEAR)
@@ -306,7 +311,7 @@ blv_error blv_clean_model_answers(blv_cleaning *c, const blv_deal *deal, blv_ans
     blv_error error = blv_answers_open(&net, c) ? networks(c, deal, c->result.decay, &net)
                                                 : blv_explain_memory(c->why);
     if (error == BLV_OK && c->result.model == BLV_CLEAN_BOTH)
-        mix_all(c, &net, linear);
+        blv_answers_mix(c, &net, linear, 0.5, &net);
     if (error == BLV_OK)
         exchange(linear, &net);
     blv_answers_close(&net);

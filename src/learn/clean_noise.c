@@ -105,40 +105,27 @@ static void write_logits(noise_fit *f, const double *noise) {
 
 /* ---- Points ---- */
 
-/* f, and |gy| where norm is not NULL, at x and y. */
-static blv_error look(noise_fit *f, double *phi, double *norm) {
+/* f at x and y. */
+static blv_error look(noise_fit *f, double *phi) {
     const blv_problem_def *def = blv_problem_definition(f->problem);
-    blv_vec *x = NULL, *y = NULL, *gy = NULL;
+    blv_vec *x = NULL, *y = NULL;
     blv_error error = blv_vec_create(&x, def->space_x);
     if (error == BLV_OK)
         error = blv_vec_create(&y, def->space_y);
-    if (error == BLV_OK)
-        error = blv_vec_create(&gy, def->space_y);
     if (error == BLV_OK) {
         blv_vec_write(x, f->x);
         blv_vec_write(y, f->y);
-        int code = phi ? def->upper(def->user, NULL, x, y, phi, NULL, NULL)
-                       : def->lower(def->user, NULL, x, y, NULL, NULL, gy);
-        error = code == 0 ? BLV_OK : BLV_E_ORACLE;
-        if (norm)
-            *norm = blv_vec_norm(gy);
+        error = def->upper(def->user, NULL, x, y, phi, NULL, NULL) == 0 ? BLV_OK : BLV_E_ORACLE;
     }
     blv_vec_destroy(x);
     blv_vec_destroy(y);
-    blv_vec_destroy(gy);
     return error == BLV_OK ? BLV_OK
                            : blv_explain(f->cleaning->why, error, "%s", blv_error_text(error));
 }
 
-static blv_error stopped(const blv_cleaning *c) {
-    return c->task.stopped
-               ? blv_explain(c->why, BLV_E_STOPPED, "stopped on request: nothing is written")
-               : BLV_OK;
-}
-
 static blv_error fit_at(noise_fit *f, double tolerance) {
     BLV_CHECK(blv_fit(&f->cleaning->task, f->problem, f->x, tolerance * f->gradient, f->y));
-    return stopped(f->cleaning);
+    return blv_clean_stopped(f->cleaning);
 }
 
 /* The held-out loss with x[at] = value; where it is below *least, that is where we are now. */
@@ -149,7 +136,7 @@ static blv_error try_value(noise_fit *f, size_t at, double value, double *least,
                  exp(value));
     f->x[at] = value;
     BLV_CHECK(fit_at(f, search_tolerance));
-    BLV_CHECK(look(f, &phi, NULL));
+    BLV_CHECK(look(f, &phi));
     if (!(f->none > 0.0))
         f->none = phi;
     /* as long as no model tells the classes apart, go on */
@@ -259,7 +246,7 @@ static blv_error run_solver(noise_fit *f) {
         .solve_tol = "1e-3"};
     blv_error error = blv_task_solve(&c->task, &plan, &end);
     if (error == BLV_OK)
-        error = stopped(c);
+        error = blv_clean_stopped(c);
     if (error == BLV_OK) {
         memcpy(f->x, end.x, f->dim_x * sizeof *f->x);
         memcpy(f->y, end.y, f->dim_y * sizeof *f->y);
@@ -307,7 +294,7 @@ static blv_error learn(noise_fit *f) {
     BLV_CHECK(make_problem(f));
     BLV_CHECK(start_work(f));
     write_logits(f, f->start);
-    BLV_CHECK(look(f, NULL, &f->gradient));
+    BLV_CHECK(blv_fit_gradient(&f->cleaning->task, f->problem, f->x, &f->gradient));
     BLV_CHECK(search_ridge(f, &least));
     if (!f->dense)
         BLV_CHECK(search_noise(f, &least));

@@ -1,4 +1,5 @@
 /* The rows as clean learns from them. */
+#include "base/precision.h"
 #include "base/rank_exchange.h"
 #include "learn/clean_work.h"
 #include "learn/row_sets.h"
@@ -21,15 +22,11 @@ typedef struct blv_numbers {
 } blv_numbers;
 
 static double number_at(const blv_numbers *n, size_t i) {
-    return n->view.precision == BLV_F32 ? (double)((const float *)n->view.dense)[i]
-                                        : ((const double *)n->view.dense)[i];
+    return blv_value_get(n->view.dense, n->view.precision, i);
 }
 
 static void put_number(blv_numbers *n, size_t i, double x) {
-    if (n->view.precision == BLV_F32)
-        ((float *)n->numbers)[i] = (float)x;
-    else
-        ((double *)n->numbers)[i] = x;
+    blv_value_set(n->numbers, n->view.precision, i, x);
 }
 
 /* The features of a dense set less shift, divided, within most_deviations; the last column stays.
@@ -41,7 +38,7 @@ static blv_error standardize(const blv_dataset *set, const double *shift, const 
     to->view = *blv_dataset_view_of(set);
     to->rows = blv_rows_here(set);
     const size_t columns = to->view.columns;
-    const size_t size = to->view.precision == BLV_F32 ? sizeof(float) : sizeof(double);
+    const size_t size = blv_value_size(to->view.precision);
     to->numbers = malloc(to->rows * columns * size + 1);
     if (!to->numbers)
         return blv_explain_memory(why);
@@ -55,11 +52,6 @@ static blv_error standardize(const blv_dataset *set, const double *shift, const 
     to->view.dense = to->numbers;
     to->view.stride = columns;
     return BLV_OK;
-}
-
-static int by_size(const void *left, const void *right) {
-    const double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
 }
 
 /* Values of a column, sorted, and what makes its ranks and the sum below ones of mean 0 and
@@ -127,7 +119,7 @@ static bool take_column(const blv_numbers *train, size_t j, column_ranks *r) {
     }
     if (v->ranks && !v->ranks->sum(v->ranks->context, r->count, r->sorted))
         return false;
-    qsort(r->sorted, r->count, sizeof *r->sorted, by_size);
+    qsort(r->sorted, r->count, sizeof *r->sorted, blv_by_size);
     return true;
 }
 
@@ -140,8 +132,8 @@ static blv_error add_ranks(blv_cleaning *c, blv_numbers *sets) {
     for (size_t j = 0; error == BLV_OK && j + 1 < columns; j++) {
         if (j % COLUMNS_AT_ONCE == 0)
             blv_task_say(&c->task, "column %zu of %zu", j + 1, columns - 1);
-        if (c->task.stopped)
-            error = blv_explain(c->why, BLV_E_STOPPED, "stopped on request: nothing is written");
+        if (blv_task_should_stop(&c->task))
+            error = blv_clean_stopped(c);
         else if (!take_column(&sets[0], j, &r))
             error = blv_explain(c->why, BLV_E_DEVICE, BLV_NO_EXCHANGE);
         if (error != BLV_OK || !is_skewed(&r))
@@ -186,8 +178,7 @@ static blv_error keep_columns(const blv_dataset *set, size_t columns, const uint
     if (!set)
         return BLV_OK;
     blv_dataset_view view = *blv_dataset_view_of(set);
-    const size_t size = view.precision == BLV_F32 ? sizeof(float) : sizeof(double),
-                 rows = blv_rows_here(set);
+    const size_t size = blv_value_size(view.precision), rows = blv_rows_here(set);
     blv_arena arena = {0};
     size_t *start = blv_arena_alloc(&arena, rows + 1, sizeof *start), count = 0;
     uint32_t *column = blv_arena_alloc(&arena, view.row_start[rows] + 1, sizeof *column);

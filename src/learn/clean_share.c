@@ -26,6 +26,7 @@
 #include <stdlib.h>
 
 enum { SHARPNESSES = 38, SHARES = 61, SMOOTHING = 2, MOST_ROWS = 10000, MOST_NUMBERS = 200000 };
+enum { AT_ONCE = 16 }; /* chances of which the product is above 0 */
 static const double least_sharp = -2.5, sharp_step = 0.15; /* log a */
 static const double share_step = 0.01, slack = 0.03;
 static const double too_many = 0.65; /* rows that look wrong, to believe that labels are */
@@ -39,7 +40,12 @@ typedef struct share_fit {
     size_t classes, rows, apart; /* every `apart`th row of train is used */
     const int32_t *label;
     double *S;
-    double *chances; /* of each sharpness: u and v of each row */
+    double *room, *logs; /* of the probabilities of one row, and of each that is used */
+    double *chances;     /* of each sharpness that is known: u and v of each row */
+    size_t trusted_rows;
+    const int32_t *trusted_label;
+    double *trusted_logs;
+    bool known[SHARPNESSES];
     double trusted[SHARPNESSES];
     double fit[SHARES]; /* log of the likelihood, with the best sharpness */
     double sharp[SHARES];
@@ -103,18 +109,26 @@ static double take_joint(share_fit *f, const double *joint) {
 
 /* ---- The likelihood ---- */
 
-/* u and, where S is not NULL, v of a row. */
-static void chances_of(const double *p, size_t K, size_t label, double sharpness, const double *S,
-                       double *u, double *v) {
-    double sum = 0.0, others = 0.0, largest = least_chance;
+/* log p / max p of a row, at least least_chance: what powers of it are made of. */
+static void take_logs(const double *p, size_t K, double *to) {
+    double largest = least_chance;
     for (size_t k = 0; k < K; k++)
         largest = fmax(largest, p[k]);
+    for (size_t k = 0; k < K; k++)
+        to[k] = log(fmax(p[k], least_chance) / largest);
+}
+
+/* u and, where S is not NULL, v of a row with these logarithms. */
+static void chances_of(const double *logs, size_t K, size_t label, double sharpness,
+                       const double *S, double *u, double *v) {
+    double sum = 0.0, others = 0.0, stated = 0.0;
     for (size_t k = 0; k < K; k++) {
-        const double P = exp(sharpness * log(fmax(p[k], least_chance) / largest));
+        const double P = exp(sharpness * logs[k]);
         sum += P;
         others += S ? P * S[k * K + label] : 0.0;
+        stated = k == label ? P : stated;
     }
-    *u = exp(sharpness * log(fmax(p[label], least_chance) / largest)) / sum;
+    *u = stated / sum;
     if (v)
         *v = others / sum;
 }
@@ -123,33 +137,36 @@ static double sharpness_at(double place) {
     return exp(least_sharp + sharp_step * place);
 }
 
+/* Of a sharpness that is asked for the first time. */
 static void find_chances(share_fit *f, size_t t) {
-    const blv_cleaning *c = f->cleaning;
     const size_t K = f->classes;
     double *to = f->chances + 2 * t * f->rows, u;
-    for (size_t i = 0; i < f->rows; i++, to += 2) {
-        const size_t row = i * f->apart;
-        chances_of(c->result.probability + row * K, K, (size_t)f->label[row],
-                   sharpness_at((double)t), f->S, to, to + 1);
-    }
+    for (size_t i = 0; i < f->rows; i++, to += 2)
+        chances_of(f->logs + i * K, K, (size_t)f->label[i * f->apart], sharpness_at((double)t),
+                   f->S, to, to + 1);
     f->trusted[t] = 0.0;
-    if (!c->given->val || c->options.probabilities)
-        return;
-    const int32_t *label = blv_dataset_view_of(c->sets.val)->label;
-    for (size_t j = 0; j < blv_rows_in(c->sets.val); j++) {
-        chances_of(c->result.val_probability + j * K, K, (size_t)label[j], sharpness_at((double)t),
+    for (size_t j = 0; j < f->trusted_rows; j++) {
+        chances_of(f->trusted_logs + j * K, K, (size_t)f->trusted_label[j], sharpness_at((double)t),
                    NULL, &u, NULL);
         f->trusted[t] += log(fmax(u, least_chance));
     }
+    f->known[t] = true;
 }
 
-static double likelihood(const share_fit *f, size_t t, double share) {
+static double likelihood(share_fit *f, size_t t, double share) {
     const double *chance = f->chances + 2 * t * f->rows;
     const double sharp =
         log(sharpness_at((double)t)); /* is 0 where models are as sure as they say */
-    double sum = f->trusted[t] - 0.5 * sharp * sharp;
-    for (size_t i = 0; i < f->rows; i++)
-        sum += log(fmax((1.0 - share) * chance[2 * i] + share * chance[2 * i + 1], least_chance));
+    if (!f->known[t])
+        find_chances(f, t);
+    double sum = f->trusted[t] - 0.5 * sharp * sharp, product = 1.0;
+    for (size_t i = 0; i < f->rows; i++) {
+        product *= fmax((1.0 - share) * chance[2 * i] + share * chance[2 * i + 1], least_chance);
+        if (i % AT_ONCE == AT_ONCE - 1 || i + 1 == f->rows) {
+            sum += log(product);
+            product = 1.0;
+        }
+    }
     return sum;
 }
 
@@ -196,7 +213,8 @@ static double take_share(share_fit *f, blv_cleaning *c, size_t at) {
     const double share = fmax(share_step * (double)at, 0.5 / (double)r->rows);
     double wrong = 0.0, u, v;
     for (size_t i = 0; i < r->rows; i++) {
-        chances_of(r->probability + i * K, K, (size_t)f->label[i], f->sharp[at], f->S, &u, &v);
+        take_logs(r->probability + i * K, K, f->room);
+        chances_of(f->room, K, (size_t)f->label[i], f->sharp[at], f->S, &u, &v);
         const double right = (1.0 - share) * u, other = share * v;
         r->label_probability[i] = right + other > 0.0 ? right / (right + other) : 1.0;
         wrong += 1.0 - r->label_probability[i];
@@ -205,12 +223,23 @@ static double take_share(share_fit *f, blv_cleaning *c, size_t at) {
     return share;
 }
 
-static void fit_all(share_fit *f) {
-    size_t t = (size_t)(-least_sharp / sharp_step);
-    for (size_t s = 0; s < SHARPNESSES; s++)
-        find_chances(f, s);
-    for (size_t s = 0; s < SHARES; s++)
-        fit_share(f, s, &t);
+/* Memory, and the logarithms of what the likelihood is made of. */
+static bool open_fit(share_fit *f) {
+    const blv_cleaning *c = f->cleaning;
+    const size_t K = f->classes;
+    if (c->sets.val && !c->options.probabilities) {
+        f->trusted_rows = blv_rows_in(c->sets.val);
+        f->trusted_label = blv_dataset_view_of(c->sets.val)->label;
+    }
+    f->room = blv_arena_alloc(&f->arena, K, sizeof *f->room);
+    f->logs = blv_arena_alloc(&f->arena, f->rows * K, sizeof *f->logs);
+    f->trusted_logs = blv_arena_alloc(&f->arena, f->trusted_rows * K + 1, sizeof *f->trusted_logs);
+    f->chances = blv_arena_alloc(&f->arena, 2 * SHARPNESSES * f->rows, sizeof *f->chances);
+    for (size_t i = 0; !f->arena.failed && i < f->rows; i++)
+        take_logs(c->result.probability + i * f->apart * K, K, f->logs + i * K);
+    for (size_t j = 0; !f->arena.failed && j < f->trusted_rows; j++)
+        take_logs(c->result.val_probability + j * K, K, f->trusted_logs + j * K);
+    return !f->arena.failed;
 }
 
 blv_error blv_clean_share(blv_cleaning *c, blv_wrong_share *found, double *S) {
@@ -221,13 +250,14 @@ blv_error blv_clean_share(blv_cleaning *c, blv_wrong_share *found, double *S) {
                    .label = blv_dataset_view_of(c->sets.train)->label,
                    .S = S};
     f.rows = (c->result.rows + f.apart - 1) / f.apart;
-    f.chances = blv_arena_alloc(&f.arena, 2 * SHARPNESSES * f.rows, sizeof *f.chances);
     double *joint = blv_arena_alloc(&f.arena, K * K, sizeof *joint);
-    const bool room = !f.arena.failed && count_confident(&f, joint);
+    const bool room = joint && open_fit(&f) && count_confident(&f, joint);
     if (room) {
+        size_t t = (size_t)(-least_sharp / sharp_step);
         *found = (blv_wrong_share){.apart = take_joint(&f, joint)};
         found->vague = found->apart > too_many;
-        fit_all(&f);
+        for (size_t s = 0; s < SHARES; s++)
+            fit_share(&f, s, &t);
         found->share = take_share(&f, c, choose_share(&f, found));
     }
     blv_arena_free(&f.arena);

@@ -51,6 +51,12 @@ static blv_error expect_enough_rows(const blv_cleaning *c) {
                        s->train_name, blv_rows_in(s->train), folds, 2 * folds);
 }
 
+blv_error blv_clean_stopped(const blv_cleaning *c) {
+    return c->task.stopped
+               ? blv_explain(c->why, BLV_E_STOPPED, "stopped on request: nothing is written")
+               : BLV_OK;
+}
+
 void blv_clean_caution(blv_cleaning *c, const char *format, ...) {
     char line[256];
     va_list args;
@@ -175,7 +181,7 @@ static blv_error clean(blv_cleaning *c, const blv_task_hooks *hooks) {
     if (!given)
         BLV_CHECK(blv_clean_compare(c));
     c->result.seconds = c->given->seconds + blv_wall_clock() - begin;
-    return c->task.stopped ? blv_explain(c->why, BLV_E_STOPPED, "stopped on request") : BLV_OK;
+    return blv_clean_stopped(c);
 }
 
 /* f32 has failed: once more in f64, with what hooks know of the runs so far. */

@@ -35,6 +35,11 @@ typedef struct blv_answers {
 bool blv_answers_open(blv_answers *answers,
                       const blv_cleaning *cleaning); /* zeros; false: memory */
 void blv_answers_close(blv_answers *answers);
+blv_answers blv_answers_of_result(const blv_cleaning *cleaning); /* where they are */
+void blv_answers_copy(const blv_cleaning *cleaning, const blv_answers *from, const blv_answers *to);
+/* a and b, the second to the power weight, the first to 1 - weight, summing up to 1 in each row. */
+void blv_answers_mix(const blv_cleaning *cleaning, const blv_answers *a, const blv_answers *b,
+                     double weight, const blv_answers *to);
 
 /* Weight of the mean loss of train in the held-out loss, beside 1 for val. */
 double blv_clean_noisy_share(const blv_dataset *train, const blv_dataset *val);
@@ -45,9 +50,6 @@ blv_error blv_clean_choose_model(blv_cleaning *cleaning, const blv_deal *deal, b
 blv_error blv_clean_model_answers(blv_cleaning *cleaning, const blv_deal *deal,
                                   blv_answers *linear);
 
-/* a and b, the second to the power weight, the first to 1 - weight, summing up to 1 in each row. */
-void blv_mix_answers(size_t rows, size_t classes, const double *a, const double *b, double weight,
-                     double *to);
 /* Mixes the answers of the result with those of trees, where the labels are likelier then. */
 blv_error blv_clean_add_trees(blv_cleaning *cleaning);
 
@@ -70,6 +72,8 @@ typedef struct blv_wrong_share {
 blv_error blv_clean_share(blv_cleaning *cleaning, blv_wrong_share *found, double *S);
 /* Which rows are suspect. */
 blv_error blv_clean_flag(blv_cleaning *cleaning);
+/* BLV_E_STOPPED after a request to stop. */
+blv_error blv_clean_stopped(const blv_cleaning *cleaning);
 /* Adds a line to the cautions of the result. */
 void blv_clean_caution(blv_cleaning *cleaning, const char *format, ...) BLV_PRINTF(2, 3);
 /* Trains on the rows as given, on those kept, and so on, as far as there are rows to test on. */

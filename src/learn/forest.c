@@ -1,25 +1,20 @@
 #include "learn/forest.h"
 
 #include "base/message.h"
+#include "base/precision.h"
 #include "learn/row_sets.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BINS = 64, LEAF = 3, MOST_DEPTH = 40 };
+enum { BINS = 64, LEAF = 3, MOST_DEPTH = 40 }; /* bins: as a uint64_t has bits */
+enum { MANY_ROWS = 2000 }; /* of a node, which takes long enough to ask whether to stop */
 
 /* ---- Rows ---- */
 
 static double number_at(const blv_dataset_view *v, size_t row, size_t column) {
-    const size_t i = row * v->stride + column;
-    return v->precision == BLV_F32 ? (double)((const float *)v->dense)[i]
-                                   : ((const double *)v->dense)[i];
-}
-
-static int by_size(const void *left, const void *right) {
-    const double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
+    return blv_value_get(v->dense, v->precision, row * v->stride + column);
 }
 
 /* Where bins begin, but the first: equal numbers are in the same one. Where there are more numbers
@@ -55,7 +50,7 @@ void blv_forest_code(blv_forest_rows *f, const blv_dataset *const *sets, size_t 
     for (size_t s = 0; s + 1 < count; s++)
         for (size_t i = 0; i < blv_rows_in(sets[s]); i++)
             number[learned++] = number_at(blv_dataset_view_of(sets[s]), i, j);
-    qsort(number, learned, sizeof *number, by_size);
+    qsort(number, learned, sizeof *number, blv_by_size);
     const size_t cuts = cut(number, learned, begin);
     uint8_t *code = f->code + j * f->rows;
     for (size_t s = 0; s < count; s++)
@@ -108,33 +103,28 @@ typedef struct split {
     uint8_t last; /* bin of the left side */
 } split;
 
-/* Sums of the rows in each bin; false: all are in one. */
-static bool fill_bins(blv_tree_room *r, const uint8_t *code, size_t begin, size_t end,
-                      size_t *first, size_t *last) {
+/* Sums of the rows in each bin; returns which bins have rows, a bit for each. */
+static uint64_t fill_bins(blv_tree_room *r, const uint8_t *code, size_t begin, size_t end) {
     const size_t K = r->of->classes;
-    size_t least = BINS, most = 0;
-    for (size_t i = begin; i < end; i++) {
-        const size_t bin = code[r->learned[i]];
-        least = bin < least ? bin : least;
-        most = bin > most ? bin : most;
-    }
-    *first = least;
-    *last = most;
-    if (least >= most)
-        return false;
-    memset(r->part + least * K, 0, (most - least + 1) * K * sizeof *r->part);
-    memset(r->part_rows + least, 0, (most - least + 1) * sizeof *r->part_rows);
+    uint64_t filled = 0;
     for (size_t i = begin; i < end; i++) {
         const uint32_t row = r->learned[i];
-        r->part[code[row] * K + (size_t)r->of->label[row]] += r->weight[row];
+        double *part = r->part + code[row] * K;
+        const uint64_t bit = UINT64_C(1) << code[row];
+        if (!(filled & bit)) {
+            memset(part, 0, K * sizeof *part);
+            r->part_rows[code[row]] = 0;
+            filled |= bit;
+        }
+        part[r->of->label[row]] += r->weight[row];
         r->part_rows[code[row]]++;
     }
-    return true;
+    return filled;
 }
 
 /* The best split of a column, where it beats *best. */
-static void try_column(blv_tree_room *r, uint32_t column, size_t begin, size_t end, size_t first,
-                       size_t last, split *best) {
+static void try_column(blv_tree_room *r, uint32_t column, size_t begin, size_t end, uint64_t filled,
+                       split *best) {
     const size_t K = r->of->classes;
     double left = 0.0, right = 0.0, left_squares = 0.0, right_squares = 0.0;
     size_t rows = 0;
@@ -143,9 +133,8 @@ static void try_column(blv_tree_room *r, uint32_t column, size_t begin, size_t e
         right += r->all[k];
         right_squares += r->all[k] * r->all[k];
     }
-    for (size_t b = first; b < last; b++) {
-        if (r->part_rows[b] == 0)
-            continue;
+    for (; filled & (filled - 1); filled &= filled - 1) { /* all but the last */
+        const size_t b = (size_t)__builtin_ctzll(filled);
         rows += r->part_rows[b];
         for (size_t k = 0; k < K; k++) {
             const double here = r->part[b * K + k], rest = r->all[k] - r->left[k];
@@ -155,7 +144,7 @@ static void try_column(blv_tree_room *r, uint32_t column, size_t begin, size_t e
             left += here;
             right -= here;
         }
-        if (rows < LEAF || end - begin - rows < LEAF)
+        if (rows < LEAF || end - begin - rows < LEAF || !(right > 0.0))
             continue;
         const double score = left_squares / left + right_squares / right;
         if (score > best->score)
@@ -174,12 +163,12 @@ static split find_split(blv_tree_room *r, size_t begin, size_t end) {
     for (size_t i = 0, tried = 0; i < r->of->columns && tried < wanted; i++) {
         const size_t at = i + (size_t)draw_below(r, r->of->columns - i);
         const uint32_t column = r->column[at];
-        size_t first, last;
         r->column[at] = r->column[i];
         r->column[i] = column;
-        if (!fill_bins(r, r->of->code + column * r->of->rows, begin, end, &first, &last))
+        const uint64_t filled = fill_bins(r, r->of->code + column * r->of->rows, begin, end);
+        if (!(filled & (filled - 1)))
             continue;
-        try_column(r, column, begin, end, first, last, &best);
+        try_column(r, column, begin, end, filled, &best);
         tried++;
     }
     return best;
@@ -217,7 +206,8 @@ static void grow(blv_tree_room *r, size_t begin, size_t end, size_t asked, size_
     const size_t K = r->of->classes;
     size_t classes = 0;
     split best = {0};
-    if (asked == asked_end)
+    if (asked == asked_end ||
+        (end - begin > MANY_ROWS && r->stop && r->stop(r->stop_context, r->member)))
         return;
     memset(r->all, 0, K * sizeof *r->all);
     for (size_t i = begin; i < end; i++)

@@ -38,6 +38,10 @@ typedef struct blv_tree_room {
     uint64_t drawn;                /* numbers so far */
     double share, *first, *second; /* what answers are multiplied by and added to */
     size_t first_rows;
+    /* Asked now and then whether to stop, where not NULL: then the answers are not to be used. */
+    bool (*stop)(void *context, int member);
+    void *stop_context;
+    int member;
 } blv_tree_room;
 
 bool blv_tree_room_open(blv_tree_room *room, blv_arena *arena, const blv_forest_rows *rows);

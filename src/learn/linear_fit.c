@@ -82,3 +82,24 @@ blv_error blv_fit(blv_task *task, const blv_problem *problem, const double *x, d
     blv_vec_destroy(model);
     return error;
 }
+
+blv_error blv_fit_gradient(const blv_task *task, const blv_problem *problem, const double *x,
+                           double *norm) {
+    const blv_problem_def *def = blv_problem_definition(problem);
+    blv_vec *at = NULL, *y = NULL, *gy = NULL;
+    blv_error error = blv_vec_create(&at, def->space_x);
+    if (error == BLV_OK)
+        error = blv_vec_create(&y, def->space_y);
+    if (error == BLV_OK)
+        error = blv_vec_create(&gy, def->space_y);
+    if (error == BLV_OK && x)
+        blv_vec_write(at, x);
+    if (error == BLV_OK && def->lower(def->user, NULL, at, y, NULL, NULL, gy) != 0)
+        error = BLV_E_MEMORY;
+    if (error == BLV_OK)
+        *norm = blv_vec_norm(gy);
+    blv_vec_destroy(at);
+    blv_vec_destroy(y);
+    blv_vec_destroy(gy);
+    return error == BLV_OK ? BLV_OK : blv_explain(task->why, error, "%s", blv_error_text(error));
+}

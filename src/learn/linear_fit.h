@@ -31,3 +31,6 @@ blv_error blv_model_check(const blv_model *model, blv_message *why);
  * A request to stop ends it on the way. */
 blv_error blv_fit(blv_task *task, const blv_problem *problem, const double *x, double tolerance,
                   double *y);
+/* |gy| at x, NULL: 0, where there is no model yet (y = 0): what tolerances are relative to. */
+blv_error blv_fit_gradient(const blv_task *task, const blv_problem *problem, const double *x,
+                           double *norm);

@@ -63,3 +63,8 @@ blv_error blv_keep_rows(const blv_dataset *dataset, const bool *keep, blv_datase
     free(index);
     return error;
 }
+
+int blv_by_size(const void *left, const void *right) {
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}

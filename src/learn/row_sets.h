@@ -16,3 +16,5 @@ blv_error blv_keep_rows(const blv_dataset *dataset, const bool *keep, blv_datase
                         blv_message *why);
 /* Every class of train must be in val. */
 blv_error blv_expect_all_classes(const blv_task_sets *sets, blv_message *why);
+/* A comparison of doubles for qsort, the least first. */
+int blv_by_size(const void *left, const void *right);

@@ -1,6 +1,7 @@
 /* The data of a task: read, put into the same columns and classes, scaled, with an intercept. */
 #include "base/arena.h"
 #include "base/message.h"
+#include "base/precision.h"
 #include "learn/row_sets.h"
 #include "learn/task_runner.h"
 
@@ -175,11 +176,6 @@ static blv_error describe(owned_sets *o, blv_message *why) {
 
 /* ---- True labels, where they are known ---- */
 
-static double value_at(const blv_dataset_view *v, size_t i) {
-    return v->precision == BLV_F32 ? (double)((const float *)v->dense)[i]
-                                   : ((const double *)v->dense)[i];
-}
-
 /* The file has the columns row, given and true, and a line for each row of train. */
 static blv_error compare_truth(const char *path, const blv_dataset *file, const blv_task_sets *s,
                                bool *wrong, blv_message *why) {
@@ -189,7 +185,7 @@ static blv_error compare_truth(const char *path, const blv_dataset *file, const 
                            train->rows, s->train_name);
     for (size_t i = 0; i < v->rows; i++) {
         const char *given = train->class_names[train->label[i]];
-        bool same = value_at(v, i * v->stride) == (double)i &&
+        bool same = blv_value_get(v->dense, v->precision, i * v->stride) == (double)i &&
                     strcmp(given, v->class_names[v->label[i]]) == 0;
         if (!same)
             return blv_explain(why, BLV_E_VALUE, "%s: row %zu is not row %zu of %s with its label",

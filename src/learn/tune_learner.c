@@ -265,33 +265,15 @@ static blv_error search_penalty(search *s, double near) {
     return BLV_OK;
 }
 
-/* |gy| where there is no model yet: what tolerances are relative to. */
-static blv_error measure_gradient(blv_learner *l, const blv_problem *problem) {
-    const blv_problem_def *def = blv_problem_definition(problem);
-    blv_vec *x = NULL, *y = NULL, *gy = NULL;
-    blv_error error = blv_vec_create(&x, def->space_x);
-    if (error == BLV_OK)
-        error = blv_vec_create(&y, def->space_y);
-    if (error == BLV_OK)
-        error = blv_vec_create(&gy, def->space_y);
-    if (error == BLV_OK && def->lower(def->user, NULL, x, y, NULL, NULL, gy) != 0)
-        error = BLV_E_MEMORY;
-    if (error == BLV_OK)
-        l->gradient_unit = blv_vec_norm(gy);
-    blv_vec_destroy(x);
-    blv_vec_destroy(y);
-    blv_vec_destroy(gy);
-    return error == BLV_OK ? BLV_OK
-                           : blv_explain(l->tuning->why, error, "%s", blv_error_text(error));
-}
-
 blv_error blv_learner_find_single(blv_learner *l, double near) {
     const blv_tuning *t = l->tuning;
     search s = {.learner = l, .rows = blv_rows_in(l->val ? l->val : l->train)};
     BLV_CHECK(blv_learner_problem(l, BLV_PENALTY_ONE, 0.0, &s.problem));
     s.room = calloc(t->model_dim + 4 * s.rows + 1, sizeof *s.room);
     s.loss = s.room ? s.room + t->model_dim + 3 * s.rows : NULL;
-    blv_error error = s.room ? measure_gradient(l, s.problem) : blv_explain_memory(t->why);
+    blv_error error = s.room
+                          ? blv_fit_gradient(&l->tuning->task, s.problem, NULL, &l->gradient_unit)
+                          : blv_explain_memory(t->why);
     if (error == BLV_OK)
         error = search_penalty(&s, near);
     free(s.room);

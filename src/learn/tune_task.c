@@ -2,6 +2,7 @@
  * from some rows is in tune_learner.c, what decides whether many penalties are kept in
  * tune_outer.c. */
 #include "base/message.h"
+#include "base/precision.h"
 #include "bilevel/ranks.h"
 #include "learn/row_sets.h"
 #include "learn/tune_outer.h"
@@ -125,11 +126,6 @@ static blv_error take_rows(blv_tuning *t) {
                                              t->val ? "validation " : "", FEWEST_ROWS);
 }
 
-static double number_at(const blv_dataset_view *v, const void *numbers, size_t i) {
-    return v->precision == BLV_F32 ? (double)((const float *)numbers)[i]
-                                   : ((const double *)numbers)[i];
-}
-
 /* Sizes, and the mean square of the features. */
 static void measure_rows(blv_tuning *t) {
     const blv_dataset_view *v = blv_dataset_view_of(t->train);
@@ -140,7 +136,7 @@ static void measure_rows(blv_tuning *t) {
     for (size_t e = 0; e < entries; e++) {
         const size_t column = v->dense ? e % v->columns : v->column[e];
         const size_t at = v->dense ? e / v->columns * v->stride + column : e;
-        const double value = number_at(v, v->dense ? v->dense : v->value, at);
+        const double value = blv_value_get(v->dense ? v->dense : v->value, v->precision, at);
         square += column < features ? value * value : 0.0;
     }
     double sums[] = {square, (double)entries};

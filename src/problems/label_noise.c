@@ -108,15 +108,13 @@ typedef struct row_rule {
 #define NO_CHANCE 1e-30
 
 #define NOISY_ROW(real, exponential)                                                               \
-    static double noisy_##real(void *context, size_t row, void *scores, void *tangents) {          \
-        const row_rule *r = context;                                                               \
-        const size_t K = r->classes, label = (size_t)r->label[row];                                \
+    static inline double noisy_##real##_of(const row_rule *r, size_t row, void *scores,            \
+                                           void *tangents, const size_t K) {                       \
+        const size_t label = (size_t)r->label[row];                                                \
         const real *noise = (const real *)r->noise + label * K;                                    \
         double *out = r->out ? r->out + row * (K + 1) : NULL;                                      \
         real *s = scores, *t = tangents, largest = s[0], all = 0, stated = 0;                      \
         real p_mean = 0, q_mean = 0, p[BLV_RULE_CLASSES], q[BLV_RULE_CLASSES];                     \
-        if (((const real *)r->weight)[row] == 0)                                                   \
-            return 0.0;                                                                            \
         for (size_t k = 1; k < K; k++)                                                             \
             largest = s[k] > largest ? s[k] : largest;                                             \
         const real own = s[label] - largest;                                                       \
@@ -148,11 +146,18 @@ typedef struct row_rule {
                 t[k] = p[k] * (t[k] - p_mean) - q[k] * (t[k] - q_mean);                            \
             }                                                                                      \
         }                                                                                          \
-        if (!out)                                                                                  \
+        if (out)                                                                                   \
+            out[K] = t          ? (double)(p_mean - q_mean)                                        \
+                     : hopeless ? log((double)all) - (double)own                                   \
+                                : log((double)all) - log((double)stated);                          \
+        return 0.0;                                                                                \
+    }                                                                                              \
+    static double noisy_##real(void *context, size_t row, void *scores, void *tangents) {          \
+        const row_rule *r = context;                                                               \
+        if (((const real *)r->weight)[row] == 0)                                                   \
             return 0.0;                                                                            \
-        const double loss = log((double)all) - (hopeless ? (double)own : log((double)stated));     \
-        out[K] = t ? (double)(p_mean - q_mean) : loss;                                             \
-        return loss;                                                                               \
+        return r->classes == 2 ? noisy_##real##_of(r, row, scores, tangents, 2)                    \
+                               : noisy_##real##_of(r, row, scores, tangents, r->classes);          \
     }
 NOISY_ROW(float, expf)
 NOISY_ROW(double, exp)

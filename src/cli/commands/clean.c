@@ -47,7 +47,7 @@ static const cli_argument table[] = {
     CLI_OPTION(
         "threshold", SHARE, request, threshold, "P",
         "call rows suspect whose label is right with a probability below P (default: as many "
-        "rows as are expected to be wrong)"),
+        "rows as are expected to be wrong, and those that are hardly likelier right)"),
     CLI_OPTION("flag-share", SHARE, request, flag_share, "P",
                "call this share of the rows suspect"),
     CLI_OPTION("false-alarms", SHARE, request, false_alarms, "P",
