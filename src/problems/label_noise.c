@@ -118,17 +118,15 @@ typedef struct row_rule {
         for (size_t k = 1; k < K; k++)                                                             \
             largest = s[k] > largest ? s[k] : largest;                                             \
         const real own = s[label] - largest;                                                       \
-        for (size_t k = 0; k < K; k++)                                                             \
-            p[k] = exponential(s[k] - largest);                                                    \
         for (size_t k = 0; k < K; k++) {                                                           \
-            all += p[k];                                                                           \
+            all += p[k] = exponential(s[k] - largest);                                             \
             stated += q[k] = p[k] * noise[k];                                                      \
         }                                                                                          \
         const bool hopeless = stated < (real)NO_CHANCE;                                            \
         const real share = 1 / all, part = hopeless ? 0 : 1 / stated;                              \
-        for (size_t k = 0; out && k < K; k++)                                                      \
-            out[k] = (double)(p[k] * part);                                                        \
         for (size_t k = 0; k < K; k++) {                                                           \
+            if (out)                                                                               \
+                out[k] = (double)(p[k] * part);                                                    \
             p[k] *= share;                                                                         \
             q[k] *= part;                                                                          \
         }                                                                                          \
@@ -156,8 +154,9 @@ typedef struct row_rule {
         const row_rule *r = context;                                                               \
         if (((const real *)r->weight)[row] == 0)                                                   \
             return 0.0;                                                                            \
-        return r->classes == 2 ? noisy_##real##_of(r, row, scores, tangents, 2)                    \
-                               : noisy_##real##_of(r, row, scores, tangents, r->classes);          \
+        if (r->classes == 2)                                                                       \
+            return noisy_##real##_of(r, row, scores, tangents, 2);                                 \
+        return noisy_##real##_of(r, row, scores, tangents, r->classes);                            \
     }
 NOISY_ROW(float, expf)
 NOISY_ROW(double, exp)
