@@ -523,6 +523,53 @@ static void test_overlap(void **state) {
     blv_dataset_release(val);
 }
 
+/* Rows whose label has nothing to do with the features, three of ten of the second class; without
+ * spread all features are alike. */
+static blv_clean_result *clean_chance(uint64_t seed, double spread) {
+    enum { COUNT = 300 };
+    static double x[COUNT * TASK_COLUMNS];
+    static int32_t label[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        label[i] = i % 10 >= 7;
+        for (size_t j = 0; j < TASK_COLUMNS; j++)
+            x[i * TASK_COLUMNS + j] = 1.0 + spread * task_noise(&seed);
+    }
+    const blv_dataset_view view = {.size = sizeof view,
+                                   .rows = COUNT,
+                                   .columns = TASK_COLUMNS,
+                                   .dense = x,
+                                   .stride = TASK_COLUMNS,
+                                   .classes = 2,
+                                   .label = label};
+    blv_dataset *set = NULL;
+    blv_task_sets *sets = NULL;
+    assert_int_equal(blv_dataset_create(&set, &view, NULL, NULL), BLV_OK);
+    assert_int_equal(blv_task_sets_create(&sets, set, NULL, NULL, BLV_TASK_SCALE_AUTO, NULL),
+                     BLV_OK);
+    const blv_clean_options options = {.size = sizeof options, .model = BLV_CLEAN_LINEAR};
+    blv_clean_result *r = clean(sets, &options, NULL);
+    blv_task_sets_destroy(sets);
+    blv_dataset_release(set);
+    return r;
+}
+
+/* No label can be judged then, and none is suspect, but where chance alone makes the labels clearly
+ * likelier with the features than without. */
+static void test_no_information(void **state) {
+    (void)state;
+    enum { DRAWS = 8, LUCKY = 2 };
+    size_t judged = 0;
+    for (uint64_t draw = 0; draw <= DRAWS; draw++) {
+        blv_clean_result *r = clean_chance(draw, draw > 0 ? 1.0 : 0.0);
+        const bool blind = r->caution_count > 0 && strstr(r->cautions[0], "no label can be judged");
+        assert_true(!blind || (r->suspects == 0 && r->estimated_wrong < 0.01));
+        assert_true(blind || draw > 0);
+        judged += !blind;
+        blv_clean_result_destroy(r);
+    }
+    assert_true(judged <= LUCKY);
+}
+
 /* Two classes that overlap (the best model errs in 16% of the rows), judged by the probabilities
  * that they were drawn from; every wrong_each-th label is wrong (0: none). */
 enum { OVERLAP_ROWS = 3000 };
@@ -764,6 +811,7 @@ int main(void) {
         cmocka_unit_test(test_network),       cmocka_unit_test(test_rare_class),
         cmocka_unit_test(test_overlap),       cmocka_unit_test(test_share),
         cmocka_unit_test(test_skewed),        cmocka_unit_test(test_failed_in_f32),
-        cmocka_unit_test(test_forest),        cmocka_unit_test(test_tree)};
+        cmocka_unit_test(test_forest),        cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_no_information)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

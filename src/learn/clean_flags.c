@@ -36,19 +36,20 @@ static int by_suspicion(const void *left, const void *right) {
 /* ---- Which ---- */
 
 /* The noise of the result is what the estimate says. */
-static blv_error estimate(blv_cleaning *c, bool *surely) {
+static blv_error estimate(blv_cleaning *c, blv_wrong_share *found) {
     blv_clean_result *r = &c->result;
     const size_t K = r->classes;
-    blv_wrong_share found;
     double *S = malloc(K * K * sizeof *S);
-    blv_error error = S ? blv_clean_share(c, &found, S) : blv_explain_memory(c->why);
-    *surely = error == BLV_OK && found.surely;
-    if (error == BLV_OK && found.vague)
+    blv_error error = S ? blv_clean_share(c, found, S) : blv_explain_memory(c->why);
+    if (error == BLV_OK && found->blind)
+        blv_clean_caution(c, "the features tell no more about these labels than how many rows each "
+                             "class has: no label can be judged");
+    else if (error == BLV_OK && found->vague)
         blv_clean_caution(c,
                           "the model hardly tells these classes apart: the share of wrong labels "
                           "is a guess");
     for (size_t i = 0; error == BLV_OK && !c->options.probabilities && i < K * K; i++)
-        r->noise[i] = i % (K + 1) == 0 ? 1.0 - found.share : found.share * S[i];
+        r->noise[i] = i % (K + 1) == 0 ? 1.0 - found->share : found->share * S[i];
     free(S);
     return error;
 }
@@ -71,7 +72,8 @@ static blv_error rank_rows(blv_cleaning *c) {
 
 /* Whether one more row may be suspect, that has the probability p. expected: how many of the
  * suspects so far have right labels. */
-static bool goes_on(const blv_cleaning *c, bool surely, double p, double expected) {
+static bool goes_on(const blv_cleaning *c, const blv_wrong_share *found, double p,
+                    double expected) {
     const blv_clean_options *o = &c->options;
     const double rows = (double)c->result.rows, next = (double)c->result.suspects + 1.0;
     if (o->threshold > 0.0)
@@ -81,18 +83,20 @@ static bool goes_on(const blv_cleaning *c, bool surely, double p, double expecte
     if (o->false_alarms > 0.0)
         return expected + p <= o->false_alarms * next;
     const bool expected_wrong = next <= round(c->result.estimated_wrong * rows);
-    const bool hardly = p < most_right[surely];
-    return surely ? expected_wrong || hardly : expected_wrong && (hardly || next == 1.0);
+    const bool hardly = p < most_right[found->surely];
+    if (found->surely)
+        return expected_wrong || hardly;
+    return !found->blind && expected_wrong && (hardly || next == 1.0);
 }
 
-static void flag(blv_cleaning *c, bool surely, size_t *left) {
+static void flag(blv_cleaning *c, const blv_wrong_share *found, size_t *left) {
     blv_clean_result *r = &c->result;
     const int32_t *label = blv_dataset_view_of(c->sets.train)->label;
     double expected = 0.0;
     for (size_t i = 0; i < r->rows; i++) {
         const size_t row = r->order[i];
         const double p = r->label_probability[row];
-        if (!goes_on(c, surely, p, expected))
+        if (!goes_on(c, found, p, expected))
             break;
         if (r->believed[row] == label[row])
             continue;
@@ -203,8 +207,8 @@ static void caution(blv_cleaning *c, bool surely) {
 
 blv_error blv_clean_flag(blv_cleaning *c) {
     const blv_dataset_view *train = blv_dataset_view_of(c->sets.train);
-    bool surely;
-    BLV_CHECK(estimate(c, &surely));
+    blv_wrong_share found;
+    BLV_CHECK(estimate(c, &found));
     BLV_CHECK(rank_rows(c));
     size_t *left = calloc(train->classes + 1, sizeof *left);
     if (!left)
@@ -215,9 +219,9 @@ blv_error blv_clean_flag(blv_cleaning *c) {
         const size_t kept = (size_t)ceil(kept_share * (double)left[k]);
         left[k] = left[k] < ROWS_TO_JUDGE ? 0 : left[k] - (kept > LEAST_KEPT ? kept : LEAST_KEPT);
     }
-    flag(c, surely, left);
+    flag(c, &found, left);
     free(left);
     BLV_CHECK(find_all_against(c));
-    caution(c, surely);
+    caution(c, found.surely);
     return put_suspects_first(c);
 }

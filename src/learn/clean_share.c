@@ -18,7 +18,11 @@
  * above, since rows that the model gets wrong are among them. Below that, e is the largest that is
  * about as likely as the likeliest one: wrong labels near the boundaries of classes pass for
  * overlap, so that the likeliest e is too small. More is put down to that where some labels are
- * clearly wrong than where all may be right. */
+ * clearly wrong than where all may be right.
+ *
+ * Where the labels are not clearly likelier than by the shares of the classes alone, the features
+ * say nothing about them: noise that turns every class into all others would explain them as well
+ * as none, so e is 0. */
 #include "learn/clean_work.h"
 #include "learn/row_sets.h"
 
@@ -39,6 +43,7 @@ typedef struct share_fit {
     const blv_cleaning *cleaning;
     size_t classes, rows, apart; /* every `apart`th row of train is used */
     const int32_t *label;
+    double *class_share; /* of the rows of train */
     double *S;
     double *room, *logs; /* of the probabilities of one row, and of each that is used */
     double *chances;     /* of each sharpness that is known: u and v of each row */
@@ -189,6 +194,16 @@ static void fit_share(share_fit *f, size_t at, size_t *t) {
     f->sharp[at] = sharpness_at((double)*t + move);
 }
 
+/* Of the same labels, where each has the share of its class in train as its chance. */
+static double likelihood_without_features(const share_fit *f) {
+    double sum = 0.0;
+    for (size_t i = 0; i < f->rows; i++)
+        sum += log(f->class_share[f->label[i * f->apart]]);
+    for (size_t j = 0; j < f->trusted_rows; j++)
+        sum += log(fmax(f->class_share[f->trusted_label[j]], least_chance));
+    return sum;
+}
+
 /* The largest share that is about as likely as the likeliest, but not above the share of rows that
  * look wrong for that. */
 static size_t choose_share(const share_fit *f, blv_wrong_share *found) {
@@ -197,6 +212,9 @@ static size_t choose_share(const share_fit *f, blv_wrong_share *found) {
         if (f->fit[s] > f->fit[best])
             best = s;
     found->likelihood = f->fit[best];
+    found->blind = f->fit[best] < likelihood_without_features(f) + clearly_likelier;
+    if (found->blind)
+        return 0;
     found->surely = f->fit[0] < f->fit[best] - clearly_likelier && !found->vague;
     for (at = best; at + 1 < SHARES && share_step * (double)(at + 1) <= found->apart + slack &&
                     f->fit[at + 1] >= f->fit[best] - about_as_likely[found->surely];)
@@ -231,6 +249,9 @@ static bool open_fit(share_fit *f) {
         f->trusted_rows = blv_rows_in(c->sets.val);
         f->trusted_label = blv_dataset_view_of(c->sets.val)->label;
     }
+    f->class_share = blv_arena_alloc(&f->arena, K, sizeof *f->class_share);
+    for (size_t i = 0; !f->arena.failed && i < c->result.rows; i++)
+        f->class_share[f->label[i]] += 1.0 / (double)c->result.rows;
     f->room = blv_arena_alloc(&f->arena, K, sizeof *f->room);
     f->logs = blv_arena_alloc(&f->arena, f->rows * K, sizeof *f->logs);
     f->trusted_logs = blv_arena_alloc(&f->arena, f->trusted_rows * K + 1, sizeof *f->trusted_logs);
