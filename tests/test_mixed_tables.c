@@ -36,6 +36,30 @@ static void test_title(void **state) {
     check_rejected("1\t2\ta\n3\t4,\tb\n5\t6\ta\n", NULL, "expected a finite number, found '4,'");
 }
 
+/* A comma may separate thousands: 1,130 above 837 is no 1.13. */
+static void test_thousands(void **state) {
+    (void)state;
+    static const char note[] =
+        "commas are taken for decimal ones, not for those of thousands: '1,130'";
+    check_rejected("x;n;k\n0.5;1,130;a\n2.25;837;b\n7;-22,000;a\n", NULL,
+                   "commas separate thousands ('1,130'), as other numbers have a point");
+    check_rejected("n\tx\tk\n1,130\t2\t0.5\n837\t1\t2.5\n", OPTIONS(.targets = BLV_TARGETS_REAL),
+                   "expected a finite number, found '0.5'");
+    blv_dataset *d = read_text("x;n;k\n5;1,130;a\n2;837;b\n", NULL);
+    assert_true(has_note(d, note)); /* nobody knows */
+    blv_dataset_release(d);
+    d = read_text("x;n;k\n5,25;1,130;a\n2,5;8,371;b\n", NULL);
+    assert_false(has_note(d, note));
+    assert_true(at(d, 0, 0) == 5.25 && at(d, 1, 1) == 8.371);
+    blv_dataset_release(d);
+    d = read_text("x;n;k\n5;0,130;a\n2;8,371;b\n", NULL);
+    assert_false(has_note(d, note));
+    blv_dataset_release(d);
+    d = read_text("x;n;k\n0.5;1,130;a\n2.5;837;b\n7;1,130;a\n", OPTIONS(.kinds = "n:category"));
+    assert_true(at(d, 1, 0) == 2.5 && blv_dataset_view_of(d)->columns == 4);
+    blv_dataset_release(d);
+}
+
 /* Rows to be answered may have labels that are not wanted. */
 static void test_label_not_read(void **state) {
     (void)state;
@@ -203,6 +227,7 @@ static void test_mixed_tables_in_tasks(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_title),
+        cmocka_unit_test(test_thousands),
         cmocka_unit_test(test_label_not_read),
         cmocka_unit_test(test_no_dates),
         cmocka_unit_test(test_fills_of_whole_columns),
