@@ -60,6 +60,21 @@ static void test_thousands(void **state) {
     blv_dataset_release(d);
 }
 
+/* What is asked for of one column, or of one of several with its name, is clear. */
+static void test_unclear_options(void **state) {
+    (void)state;
+    static const char text[] = "a,b,b,w,k\n1,2,3,5e-324,x\n2,3,1,0,y\n4,1,2,5e-324,x\n";
+    check_rejected(text, OPTIONS(.kinds = "a:drop,a:number"), "'a' is given a kind twice");
+    check_rejected(text, OPTIONS(.kinds = "a:drop,0:drop"), "'0' is given a kind twice");
+    check_rejected(text, OPTIONS(.kinds = "b:drop"),
+                   "2 have the name 'b'; expected a number from 0 to 4");
+    check_rejected(text, OPTIONS(.weight = "w"), "the weights of the rows add up to 9.88131e-324");
+    blv_dataset *d = read_text(text, OPTIONS(.kinds = "1:drop"));
+    assert_int_equal(blv_dataset_view_of(d)->columns, 3);
+    assert_true(at(d, 0, 1) == 3.0);
+    blv_dataset_release(d);
+}
+
 /* Rows to be answered may have labels that are not wanted. */
 static void test_label_not_read(void **state) {
     (void)state;
@@ -228,6 +243,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_title),
         cmocka_unit_test(test_thousands),
+        cmocka_unit_test(test_unclear_options),
         cmocka_unit_test(test_label_not_read),
         cmocka_unit_test(test_no_dates),
         cmocka_unit_test(test_fills_of_whole_columns),
