@@ -75,6 +75,52 @@ static void test_unclear_options(void **state) {
     blv_dataset_release(d);
 }
 
+/* What an ARFF file declares is believed: levels that look missing, numbers, and dates, which are
+ * not read in another order than it says. */
+static void test_declared(void **state) {
+    (void)state;
+    static const char head[] = "@relation r\n@attribute x numeric\n@attribute c {NA, '?', b}\n"
+                               "@attribute class {NA, q}\n@data\n";
+    char text[400];
+    snprintf(text, sizeof text, "%s1,NA,q\n2,'?',NA\n3,?,q\n4,b,q\n{0 5, 2 q}\n", head);
+    blv_dataset *d = read_text(text, NULL);
+    static const double c[5][5] = {/* ?, NA, b, never seen, missing */
+                                   {0, 1, 0, 0, 0},
+                                   {1, 0, 0, 0, 0},
+                                   {0, 1, 0, 0, 1},
+                                   {0, 0, 1, 0, 0},
+                                   {0, 1, 0, 0, 0}};
+    assert_int_equal(blv_dataset_view_of(d)->columns, 6);
+    for (size_t i = 0; i < 5; i++)
+        for (size_t j = 0; j < 5; j++)
+            assert_true(at(d, i, 1 + j) == c[i][j]);
+    assert_int_equal(blv_dataset_view_of(d)->classes, 2);
+    blv_dataset_release(d);
+    snprintf(text, sizeof text, "%sinf,NA,q\n1e400,b,NA\n", head);
+    check_rejected(text, NULL, "line 6, column 1 of 3 (x): expected a finite number, found 'inf'");
+
+    static const char *const forms[] = {"",
+                                        " yyyy-MM-dd",
+                                        " 'yyyy/MM/dd HH:mm'",
+                                        " \"yyyy-MM-dd'T'HH:mm:ss\"",
+                                        " 'yyyy-dd-MM'",
+                                        " 'dd.MM.yyyy'",
+                                        " 'yyyy-MM-dd hh:mm a'"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        snprintf(text, sizeof text,
+                 "@relation r\n@attribute x date%s\n@attribute k {a,b}\n@data\n"
+                 "2024-02-01,a\n2024-03-01,b\n",
+                 forms[i]);
+        if (i > 3) {
+            check_rejected(text, NULL, "line 2: expected dates of the form yyyy-MM-dd");
+            continue;
+        }
+        d = read_text(text, NULL);
+        assert_true(at(d, 1, 0) - at(d, 0, 0) == 29.0);
+        blv_dataset_release(d);
+    }
+}
+
 /* Rows to be answered may have labels that are not wanted. */
 static void test_label_not_read(void **state) {
     (void)state;
@@ -244,6 +290,7 @@ int main(void) {
         cmocka_unit_test(test_title),
         cmocka_unit_test(test_thousands),
         cmocka_unit_test(test_unclear_options),
+        cmocka_unit_test(test_declared),
         cmocka_unit_test(test_label_not_read),
         cmocka_unit_test(test_no_dates),
         cmocka_unit_test(test_fills_of_whole_columns),

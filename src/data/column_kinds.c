@@ -295,7 +295,7 @@ blv_error blv_table_find_kinds(blv_table *table, bool *again) {
         blv_column *c = &t->column[j];
         if (c->kind == BLV_KIND_LABEL || c->kind == BLV_KIND_DROP || c->texts || c->words == 0)
             continue;
-        if (c->given || c->numbers >= c->words)
+        if (c->given || c->kind == BLV_KIND_NUMBER || c->numbers >= c->words)
             return reject_word(t, j);
         c->texts = *again = true;
     }

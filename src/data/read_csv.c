@@ -107,6 +107,10 @@ static blv_csv_field *copy_record(blv_arena *arena, const blv_csv *csv) {
     return copy;
 }
 
+static bool is_missing(const blv_csv_field *field) {
+    return !field->level && blv_is_missing(field->text, field->length);
+}
+
 static bool looks_a_number(const csv_file *f, const blv_csv_field *field) {
     double value;
     return field_number(f, field, &value) ||
@@ -137,7 +141,7 @@ static bool is_header(const csv_file *f) {
         return true;
     for (size_t i = 0; i < f->first_count; i++) {
         const blv_csv_field *field = &f->first[i];
-        if (blv_is_missing(field->text, field->length) || looks_a_number(f, field))
+        if (is_missing(field) || looks_a_number(f, field))
             continue;
         if ((i < f->csv.count && looks_a_number(f, &f->csv.fields[i])) ||
             (o->label && strcmp(o->label, field->text) == 0) ||
@@ -153,7 +157,7 @@ static blv_error take_label(csv_file *f, const blv_csv_field *field, size_t line
     blv_reading *r = f->r;
     size_t column = (size_t)f->t.label;
     double target;
-    if (r->options.missing == BLV_MISSING_DROP && blv_is_missing(field->text, field->length)) {
+    if (r->options.missing == BLV_MISSING_DROP && is_missing(field)) {
         int32_t *label = blv_list_room(&r->label, 1, sizeof *label); /* the row will be left out */
         if (r->options.real_targets)
             return blv_add_target(r, NAN);
@@ -171,8 +175,7 @@ static blv_error take_label(csv_file *f, const blv_csv_field *field, size_t line
             note_comma(f, field);
         return blv_add_target(r, number ? target : 0.0);
     }
-    if (field->length == 0 ||
-        (r->options.targets != BLV_TARGETS_CLASSES && blv_is_missing(field->text, field->length)))
+    if (field->length == 0 || (r->options.targets != BLV_TARGETS_CLASSES && is_missing(field)))
         return blv_explain(r->why, BLV_E_FORMAT,
                            "%s: line %zu, column %zu of %zu: expected a label, found %s; %srows "
                            "without one are left out where missing values are dropped",
@@ -213,7 +216,7 @@ static blv_error take_weight(csv_file *f, const blv_csv_field *field, size_t lin
 static blv_error take_other(csv_file *f, size_t i, const blv_csv_field *field, size_t line,
                             double *value) {
     blv_column *c = &f->t.column[i];
-    bool missing = blv_is_missing(field->text, field->length);
+    bool missing = is_missing(field);
     if (missing && f->r->options.missing == BLV_MISSING_ERROR)
         return reject_field(f, line, i, field, "a value");
     c->missing += missing;
@@ -374,8 +377,7 @@ static bool is_header_alone(const csv_file *f) {
     const blv_read_options *o = &f->r->options;
     bool words = f->t.rows == 1 && !f->header && !o->header && !o->recipe && f->first_count > 1;
     for (size_t i = 0; words && i < f->first_count; i++)
-        words = !looks_a_number(f, &f->first[i]) &&
-                !blv_is_missing(f->first[i].text, f->first[i].length);
+        words = !looks_a_number(f, &f->first[i]) && !is_missing(&f->first[i]);
     return words;
 }
 
