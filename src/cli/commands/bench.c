@@ -202,6 +202,17 @@ static void write_files(const bench_results *results, const char *page) {
     cli_outputs_commit(&outputs);
 }
 
+/* Before the runs, which may take long. */
+static void try_outputs(const request *asked) {
+    char *figure = NULL;
+    if (asked->bench.figures && cli_rank_writes()) {
+        cli_make_folder(asked->bench.figures);
+        figure = cli_print("%s/figure.svg", asked->bench.figures);
+    }
+    cli_outputs_try(asked->page, figure);
+    free(figure);
+}
+
 static int run_suite(request *asked, const char *folder) {
     static char *path;
     static bench b;
@@ -214,6 +225,7 @@ static int run_suite(request *asked, const char *folder) {
         for (size_t i = 0; i < b.suite.variants[v].files.count; i++)
             cli_file_reads(b.suite.variants[v].files.items[i].text);
     cli_file_writes(asked->bench.from ? NULL : b.points_path);
+    try_outputs(asked);
     cli_signals_begin();
     blv_error error = bench_run_all(&b, &cli_why);
     cli_signals_end();
