@@ -408,6 +408,8 @@ for outputs in "--page nowhere/page.html" "--figures small.json" "--figures nowh
     [ ! -s early/points.jsonl ] || fail "$case_name: it has run before"
 done
 
+refused "no claim of suite small is of 'noone'" bench ./small.json -o early --no-store --paper noone
+
 # ---- A tuned row that ends worse over all seeds shows the untuned runs, and says so
 sed '/"kind":"run".*"entry":"soba\/tuned"/s/"failed":false/"failed":true/' full/stored.jsonl >worse.jsonl
 if cmp -s worse.jsonl full/stored.jsonl; then fail "no run was changed"; fi
