@@ -41,6 +41,20 @@ static void send(pid_t child, const char *signals) {
             kill(child, known[i].number);
 }
 
+/* Whether a signal still waits for the process to run. */
+static int is_pending(pid_t child) {
+    char path[64], line[256];
+    unsigned long long mask = 0;
+    snprintf(path, sizeof path, "/proc/%ld/status", (long)child);
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, "ShdPnd:", 7) == 0)
+            mask = strtoull(line + 7, NULL, 16);
+    if (file)
+        fclose(file);
+    return mask != 0;
+}
+
 int main(int argc, char **argv) {
     if (argc < 4) {
         fprintf(stderr, "usage: with_signals FILE SIGNALS COMMAND...\n");
@@ -62,6 +76,8 @@ int main(int argc, char **argv) {
         *later++ = '\0';
         send(child, argv[2]);
         kill(child, SIGCONT);
+        while (is_pending(child))
+            wait_milliseconds(1);
         wait_milliseconds(5); /* the handler has run */
         kill(child, SIGSTOP);
         wait_milliseconds(300);
