@@ -36,6 +36,91 @@ static void test_title(void **state) {
     check_rejected("1\t2\ta\n3\t4,\tb\n5\t6\ta\n", NULL, "expected a finite number, found '4,'");
 }
 
+/* A comma may separate thousands: 1,130 above 837 is no 1.13. */
+static void test_thousands(void **state) {
+    (void)state;
+    static const char note[] =
+        "commas are taken for decimal ones, not for those of thousands: '1,130'";
+    check_rejected("x;n;k\n0.5;1,130;a\n2.25;837;b\n7;-22,000;a\n", NULL,
+                   "commas separate thousands ('1,130'), as other numbers have a point");
+    check_rejected("n\tx\tk\n1,130\t2\t0.5\n837\t1\t2.5\n", OPTIONS(.targets = BLV_TARGETS_REAL),
+                   "expected a finite number, found '0.5'");
+    blv_dataset *d = read_text("x;n;k\n5;1,130;a\n2;837;b\n", NULL);
+    assert_true(has_note(d, note)); /* nobody knows */
+    blv_dataset_release(d);
+    d = read_text("x;n;k\n5,25;1,130;a\n2,5;8,371;b\n", NULL);
+    assert_false(has_note(d, note));
+    assert_true(at(d, 0, 0) == 5.25 && at(d, 1, 1) == 8.371);
+    blv_dataset_release(d);
+    d = read_text("x;n;k\n5;0,130;a\n2;8,371;b\n", NULL);
+    assert_false(has_note(d, note));
+    blv_dataset_release(d);
+    d = read_text("x;n;k\n0.5;1,130;a\n2.5;837;b\n7;1,130;a\n", OPTIONS(.kinds = "n:category"));
+    assert_true(at(d, 1, 0) == 2.5 && blv_dataset_view_of(d)->columns == 4);
+    blv_dataset_release(d);
+}
+
+/* What is asked for of one column, or of one of several with its name, is clear. */
+static void test_unclear_options(void **state) {
+    (void)state;
+    static const char text[] = "a,b,b,w,k\n1,2,3,5e-324,x\n2,3,1,0,y\n4,1,2,5e-324,x\n";
+    check_rejected(text, OPTIONS(.kinds = "a:drop,a:number"), "'a' is given a kind twice");
+    check_rejected(text, OPTIONS(.kinds = "a:drop,0:drop"), "'0' is given a kind twice");
+    check_rejected(text, OPTIONS(.kinds = "b:drop"),
+                   "2 have the name 'b'; expected a number from 0 to 4");
+    check_rejected(text, OPTIONS(.weight = "w"), "the weights of the rows add up to 9.88131e-324");
+    blv_dataset *d = read_text(text, OPTIONS(.kinds = "1:drop"));
+    assert_int_equal(blv_dataset_view_of(d)->columns, 3);
+    assert_true(at(d, 0, 1) == 3.0);
+    blv_dataset_release(d);
+}
+
+/* What an ARFF file declares is believed: levels that look missing, numbers, and dates, which are
+ * not read in another order than it says. */
+static void test_declared(void **state) {
+    (void)state;
+    static const char head[] = "@relation r\n@attribute x numeric\n@attribute c {NA, '?', b}\n"
+                               "@attribute class {NA, q}\n@data\n";
+    char text[400];
+    snprintf(text, sizeof text, "%s1,NA,q\n2,'?',NA\n3,?,q\n4,b,q\n{0 5, 2 q}\n", head);
+    blv_dataset *d = read_text(text, NULL);
+    static const double c[5][5] = {/* ?, NA, b, never seen, missing */
+                                   {0, 1, 0, 0, 0},
+                                   {1, 0, 0, 0, 0},
+                                   {0, 1, 0, 0, 1},
+                                   {0, 0, 1, 0, 0},
+                                   {0, 1, 0, 0, 0}};
+    assert_int_equal(blv_dataset_view_of(d)->columns, 6);
+    for (size_t i = 0; i < 5; i++)
+        for (size_t j = 0; j < 5; j++)
+            assert_true(at(d, i, 1 + j) == c[i][j]);
+    assert_int_equal(blv_dataset_view_of(d)->classes, 2);
+    blv_dataset_release(d);
+    snprintf(text, sizeof text, "%sinf,NA,q\n1e400,b,NA\n", head);
+    check_rejected(text, NULL, "line 6, column 1 of 3 (x): expected a finite number, found 'inf'");
+
+    static const char *const forms[] = {"",
+                                        " yyyy-MM-dd",
+                                        " 'yyyy/MM/dd HH:mm'",
+                                        " \"yyyy-MM-dd'T'HH:mm:ss\"",
+                                        " 'yyyy-dd-MM'",
+                                        " 'dd.MM.yyyy'",
+                                        " 'yyyy-MM-dd hh:mm a'"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        snprintf(text, sizeof text,
+                 "@relation r\n@attribute x date%s\n@attribute k {a,b}\n@data\n"
+                 "2024-02-01,a\n2024-03-01,b\n",
+                 forms[i]);
+        if (i > 3) {
+            check_rejected(text, NULL, "line 2: expected dates of the form yyyy-MM-dd");
+            continue;
+        }
+        d = read_text(text, NULL);
+        assert_true(at(d, 1, 0) - at(d, 0, 0) == 29.0);
+        blv_dataset_release(d);
+    }
+}
+
 /* Rows to be answered may have labels that are not wanted. */
 static void test_label_not_read(void **state) {
     (void)state;
@@ -203,6 +288,9 @@ static void test_mixed_tables_in_tasks(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_title),
+        cmocka_unit_test(test_thousands),
+        cmocka_unit_test(test_unclear_options),
+        cmocka_unit_test(test_declared),
         cmocka_unit_test(test_label_not_read),
         cmocka_unit_test(test_no_dates),
         cmocka_unit_test(test_fills_of_whole_columns),

@@ -54,6 +54,15 @@ static bool take_texts(const cli_placed_argument *to, const char *text) {
     return true;
 }
 
+/* Not an empty name, which would be found out only once all is done. */
+static bool take_output(const cli_placed_argument *to, const char *text) {
+    return *text && take_text(to, text);
+}
+
+static bool take_outputs(const cli_placed_argument *to, const char *text) {
+    return *text && take_texts(to, text);
+}
+
 static bool take_whole(const cli_placed_argument *to, const char *text) {
     const cli_argument *a = to->argument;
     uint64_t value, most = a->to > 0.0 ? (uint64_t)a->to : UINT64_MAX;
@@ -122,8 +131,8 @@ static const struct {
     [CLI_ARG_TEXT] = {take_text, NULL},
     [CLI_ARG_TEXTS] = {take_texts, NULL},
     [CLI_ARG_READS] = {take_input, NULL},
-    [CLI_ARG_WRITES] = {take_text, NULL},
-    [CLI_ARG_WRITE_ALL] = {take_texts, NULL},
+    [CLI_ARG_WRITES] = {take_output, "the name of a file"},
+    [CLI_ARG_WRITE_ALL] = {take_outputs, "the name of a file"},
     [CLI_ARG_WHOLE] = {take_whole, NULL},
     [CLI_ARG_REAL] = {take_real, NULL},
     [CLI_ARG_SHARE] = {take_real, "a share above 0 and below 1"},

@@ -3,6 +3,7 @@
 #include "cli/progress_line.h"
 #include "cli/rank_start.h"
 
+#include <errno.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -253,6 +254,15 @@ void cli_output_whole(const char *path, const void *bytes, size_t size) {
     cli_outputs outputs = {0};
     cli_outputs_bytes(&outputs, path, bytes, size);
     cli_outputs_commit(&outputs);
+}
+
+bool cli_make_folder(const char *path) {
+    struct stat found;
+    if (mkdir(path, 0777) == 0)
+        return true;
+    if (errno != EEXIST || stat(path, &found) != 0 || !S_ISDIR(found.st_mode))
+        cli_die("%s: cannot be made or is no folder: %s", path, strerror(errno));
+    return false;
 }
 
 void cli_outputs_try(const char *first, const char *second) {

@@ -39,6 +39,8 @@ void cli_output_whole(const char *path, const void *bytes, size_t size);
 /* Ends the command where files could not be written to these paths, before hours are spent; NULL:
  * no file. */
 void cli_outputs_try(const char *first, const char *second);
+/* A folder for outputs; the command ends where that fails. Returns false where it was there. */
+bool cli_make_folder(const char *path);
 
 /* ---- Which files the command reads and which it writes ---- */
 

@@ -19,12 +19,15 @@
 
 static const int watched_signals[] = {SIGINT, SIGTERM, SIGHUP};
 enum { SIGNALS = sizeof watched_signals / sizeof watched_signals[0], MOST_FILES = 64 };
+/* Milliseconds: timeout(1) sends its signal to the process and to its group, and a terminal to all
+ * that wait for each other and pass it on: that is one wish. */
+enum { TOGETHER = 200 };
 
 /* Shared with the signal handler, which may run in any thread. */
 static atomic_bool line_drawn;
 static blv_run *_Atomic watched_run;
 static atomic_bool watching;
-static atomic_int signals_seen;
+static atomic_llong first_signal; /* when it came, in milliseconds; 0: none did */
 static char *_Atomic unfinished[MOST_FILES];
 
 /* Not through stderr, where such bytes are only shown. */
@@ -50,7 +53,12 @@ static void end_command(int number) {
 static void on_signal(int number) {
     int saved_errno = errno;
     blv_run *run = atomic_load(&watched_run);
-    if (!atomic_load(&watching) || atomic_fetch_add(&signals_seen, 1) > 0)
+    struct timespec clock = {0};
+    clock_gettime(CLOCK_MONOTONIC, &clock);
+    const long long now = 1 + 1000LL * clock.tv_sec + clock.tv_nsec / 1000000;
+    long long first = 0;
+    const bool later = !atomic_compare_exchange_strong(&first_signal, &first, now);
+    if (later ? now - first > TOGETHER : !atomic_load(&watching))
         end_command(number);
     else if (run)
         blv_run_stop(run);
@@ -68,7 +76,7 @@ void cli_signals_install(void) {
 }
 
 void cli_signals_begin(void) {
-    atomic_store(&signals_seen, 0);
+    atomic_store(&first_signal, 0);
     atomic_store(&watching, true);
 }
 
@@ -79,7 +87,7 @@ void cli_signals_watch(blv_run *run) {
 }
 
 bool cli_signalled(void) {
-    return atomic_load(&signals_seen) > 0;
+    return atomic_load(&first_signal) > 0;
 }
 
 void cli_signals_end(void) {

@@ -41,8 +41,8 @@ void cli_progress_end(void);
 /* To be called once, at the start of the program. */
 void cli_signals_install(void);
 
-/* From here on the first signal asks the watched run to stop, and a second one ends the command at
- * once. */
+/* From here on the first signal asks the watched run to stop, and one that comes later than 0.2
+ * seconds after it ends the command at once. */
 void cli_signals_begin(void);
 /* A signal that has come before stops the run at once. NULL: none is watched. */
 void cli_signals_watch(blv_run *run);

@@ -3,6 +3,7 @@
 #include "cli/outputs.h"
 #include "cli/rank_start.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -180,7 +181,7 @@ static blv_run_status status_of(int code, const blv_run_info *end) {
     return end->status == BLV_STATUS_RUNNING ? BLV_STATUS_FINISHED : end->status;
 }
 
-int cli_task_end(cli_task_hooks *task, int code, const char *why, const blv_run_info *end) {
+static int end_task(cli_task_hooks *task, int code, const char *why, const blv_run_info *end) {
     blv_run_info whole = *end;
     cli_task_leave(task);
     whole.size = sizeof whole;
@@ -196,12 +197,16 @@ int cli_task_end(cli_task_hooks *task, int code, const char *why, const blv_run_
     return task->session.recorder.failed && task->store_is_named ? CLI_REJECTED : CLI_DONE;
 }
 
+int cli_task_fail(cli_task_hooks *task, int code, const char *why) {
+    return end_task(task, code, why, &(blv_run_info){.phi = NAN, .grad_norm = NAN});
+}
+
 int cli_task_report(cli_task_hooks *task, char *message, const json_t *result, blv_run_info end) {
     char *text = json_dumps(result, JSON_COMPACT);
     cli_expect(text ? BLV_OK : BLV_E_MEMORY);
     end.message = message;
     end.result = text;
-    int code = cli_task_end(task, CLI_DONE, NULL, &end);
+    int code = end_task(task, CLI_DONE, NULL, &end);
     free(message);
     free(text);
     return code;

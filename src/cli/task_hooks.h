@@ -7,7 +7,7 @@
  *     blv_error error = blv_clean(..., &task.hooks, &why);
  *     cli_task_leave(&task);
  *     ... write files ...
- *     code = cli_task_end(&task, code, why.text, &end); or cli_task_report
+ *     code = cli_task_fail(&task, code, why.text); or cli_task_report
  *     cli_task_close(&task); */
 #pragma once
 
@@ -76,12 +76,11 @@ void cli_task_begin(cli_task_hooks *task, const char *kind, const blv_field *tab
                     const void *request, cli_task_options *options);
 /* Ends progress and signals: the task has returned. */
 void cli_task_leave(cli_task_hooks *task);
-/* The work is done, files are written: its exit code, why it failed where it did, and for the store
- * message, iterations, seconds, phi, grad_norm and result. The status is found from the code;
- * end->status may be BLV_STATUS_INTERRUPTED where a signal ended it with something to show. Returns
- * the exit code of the command. */
-int cli_task_end(cli_task_hooks *task, int code, const char *why, const blv_run_info *end);
-/* The same of a task that has a result: message (freed here), the result as JSON, and the numbers
- * of end. */
+/* The task has failed, or was stopped with nothing to show: its exit code, and why (NULL: that is
+ * said). Returns the code. */
+int cli_task_fail(cli_task_hooks *task, int code, const char *why);
+/* The work is done, files are written: message (freed here) and result as JSON for the store, with
+ * iterations, seconds, phi and grad_norm of end; end.status may be BLV_STATUS_INTERRUPTED where a
+ * signal ended it with something to show. Returns the exit code of the command. */
 int cli_task_report(cli_task_hooks *task, char *message, const json_t *result, blv_run_info end);
 void cli_task_close(cli_task_hooks *task);

@@ -53,6 +53,11 @@ void cli_facts_training(cli_task_facts *facts, const cli_training *training,
 void cli_training_describe(json_t *object, const cli_training *training, const blv_task_sets *sets);
 /* "Stored as run 7; ..."; nothing for 0. */
 void cli_print_stored(int64_t run);
+/* Of the options of a task, those that all have. */
+#define CLI_TRAINING_OPTIONS(t)                                                                    \
+    .solver = (t)->solver, .settings = (t)->settings.items, .setting_count = (t)->settings.count,  \
+    .seed = (t)->seed, .threads = (t)->threads, .memory = cli_device_memory((t)->device),          \
+    .no_certificate = (t)->no_certificate
 /* Of the result of a task, called TYPE: how it was learned. */
 #define CLI_LEARNED_FIELDS(type)                                                                   \
     BLV_FIELD(type, solver, TEXT), BLV_FIELD(type, seed, WHOLE),                                   \

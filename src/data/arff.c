@@ -95,6 +95,23 @@ static blv_error take_levels(const blv_csv *csv, blv_attribute *a, char *p) {
     return *p == '}' ? BLV_OK : reject(csv, "} after the values", p, rest_of(p));
 }
 
+/* The form of dates, which are read as year, month and day whatever a file says. */
+static blv_error expect_date_form(const blv_csv *csv, char *p) {
+    blv_csv_field form;
+    BLV_CHECK(take_word(csv, &p, "\n", &form));
+    if (form.length == 0)
+        return BLV_OK;
+    bool known = form.length >= 10 && (strncmp(form.text, "yyyy-MM-dd", 10) == 0 ||
+                                       strncmp(form.text, "yyyy/MM/dd", 10) == 0);
+    if (known && form.length > 10) {
+        const char *time = form.text + 10;
+        known = strncmp(time + (strncmp(time, "'T'", 3) == 0 ? 3 : 1), "HH:mm", 5) == 0;
+    }
+    return known ? BLV_OK
+                 : reject(csv, "dates of the form yyyy-MM-dd or yyyy-MM-dd HH:mm:ss", form.text,
+                          form.length);
+}
+
 static blv_error take_type(const blv_csv *csv, blv_attribute *a, char *p) {
     static const struct {
         const char *word;
@@ -112,7 +129,8 @@ static blv_error take_type(const blv_csv *csv, blv_attribute *a, char *p) {
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strlen(types[i].word) == length && strncasecmp(p, types[i].word, length) == 0) {
             a->type = types[i].type;
-            return BLV_OK;
+            return a->type == BLV_ATTRIBUTE_DATE ? expect_date_form(csv, skip_blanks(p + length))
+                                                 : BLV_OK;
         }
     return reject(csv, "numeric, real, integer, string, date or {values}", p, length);
 }
@@ -178,7 +196,7 @@ void blv_arff_close(blv_arff *arff) {
 /* ---- Records ---- */
 
 /* A quoted ? is a text; a bare one, a missing value. */
-static blv_error check_level(const blv_csv *csv, size_t j, const blv_csv_field *field) {
+static blv_error check_level(const blv_csv *csv, size_t j, blv_csv_field *field) {
     blv_attribute *a = blv_attribute_at(csv, j);
     const size_t declared = a->levels.items.count;
     const bool missing = !field->quoted && field->length == 1 && *field->text == '?';
@@ -187,7 +205,8 @@ static blv_error check_level(const blv_csv *csv, size_t j, const blv_csv_field *
     int32_t number = blv_texts_number(&a->levels, field->text, field->length);
     if (number < 0)
         return blv_explain_memory(csv->why);
-    if ((size_t)number < declared)
+    field->level = (size_t)number < declared;
+    if (field->level)
         return BLV_OK;
     char expected[128];
     snprintf(expected, sizeof expected, "a declared value of '%.60s'", a->name);
@@ -263,7 +282,7 @@ static blv_error expand(blv_csv *csv) {
         if (a->type == BLV_ATTRIBUTE_STRING || a->type == BLV_ATTRIBUTE_DATE)
             return reject(csv, "a value of every attribute that is a string or date", "{", 1);
         char *first = a->levels.items.count > 0 ? blv_texts_at(&a->levels, 0) : csv->arff->zero;
-        csv->fields[j] = (blv_csv_field){.text = first, .length = strlen(first)};
+        csv->fields[j] = (blv_csv_field){.text = first, .length = strlen(first), .level = true};
     }
     return BLV_OK;
 }

@@ -101,7 +101,7 @@ static blv_error set_kind(blv_table *t, char *pair) {
     if (!colon)
         return blv_explain(why, BLV_E_VALUE, "columns: '%.60s'; expected NAME:KIND", pair);
     *colon = '\0';
-    size_t j = 0, kind = BLV_KIND_NUMBER, digits = strspn(pair, "0123456789");
+    size_t j = 0, kind = BLV_KIND_NUMBER, digits = strspn(pair, "0123456789"), same = 0;
     blv_nearest nearest = {.name = pair};
     while (j < t->count && strcmp(t->column[j].name, pair) != 0)
         blv_nearest_try(&nearest, t->column[j++].name);
@@ -118,6 +118,14 @@ static blv_error set_kind(blv_table *t, char *pair) {
                            pair, colon + 1);
     if (t->column[j].kind == BLV_KIND_LABEL)
         return blv_explain(why, BLV_E_VALUE, "columns: '%.60s' is the label", pair);
+    for (size_t i = 0; i < t->count; i++)
+        same += strcmp(t->column[i].name, pair) == 0;
+    if (same > 1)
+        return blv_explain(why, BLV_E_NAME,
+                           "columns: %zu have the name '%.60s'; expected a number from 0 to %zu",
+                           same, pair, t->count - 1);
+    if (t->column[j].given)
+        return blv_explain(why, BLV_E_VALUE, "columns: '%.60s' is given a kind twice", pair);
     t->column[j].kind = (blv_kind)kind;
     t->column[j].given = true;
     t->column[j].texts =
@@ -287,7 +295,7 @@ blv_error blv_table_find_kinds(blv_table *table, bool *again) {
         blv_column *c = &t->column[j];
         if (c->kind == BLV_KIND_LABEL || c->kind == BLV_KIND_DROP || c->texts || c->words == 0)
             continue;
-        if (c->given || c->numbers >= c->words)
+        if (c->given || c->kind == BLV_KIND_NUMBER || c->numbers >= c->words)
             return reject_word(t, j);
         c->texts = *again = true;
     }

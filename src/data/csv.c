@@ -211,7 +211,7 @@ static blv_error split(blv_csv *csv, bool *incomplete) {
         if (count == csv->room.capacity && !blv_list_room(&csv->room, 1, sizeof *csv->fields))
             return blv_explain_memory(csv->why);
         blv_csv_field *field = (blv_csv_field *)csv->room.items + count;
-        field->doubled = field->quoted = field->number = false;
+        field->doubled = field->quoted = field->number = field->level = false;
         while (is_blank(*p, delimiter) || (*p == ' ' && count == 0))
             p++;
         count++;

@@ -11,6 +11,7 @@ typedef struct blv_csv_field {
     bool doubled; /* inside only: quotes still to be made single */
     bool quoted;  /* it was in quotes */
     bool number;  /* it is `value`; false: it was not looked at, or is none */
+    bool level;   /* declared in an ARFF file, so that no word of it is a missing value */
     double value;
 } blv_csv_field;
 

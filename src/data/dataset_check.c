@@ -148,7 +148,7 @@ static blv_error check_weights(const blv_dataset_view *v, const complaint *c) {
         if (!(v->weight[i] >= 0.0 && isfinite(v->weight[i])))
             return COMPLAIN(c, "row %zu: weight %g; expected a number from 0 on", c->where, i,
                             v->weight[i]);
-    if (v->weight && !(sum > 0.0 && isfinite(sum)))
+    if (v->weight && !isnormal(sum)) /* its inverse is finite then */
         return COMPLAIN(c, "the weights of the rows add up to %g", c->where, sum);
     return BLV_OK;
 }

@@ -32,6 +32,9 @@ typedef struct csv_file {
     bool header_certain;    /* found from all rows */
     bool decimal_comma;     /* 1,5 rather than 1.5 */
     size_t commas;          /* fields that would be numbers with it */
+    size_t grouped;         /* of these, 1,234 and the like: it may separate thousands */
+    blv_shown_text comma;   /* the first of them */
+    size_t points;          /* fields that are numbers without it only */
     uint64_t cells_checked; /* of the table: they may take their memory */
     size_t rows_known;      /* from an earlier pass; 0: this is the first */
 } csv_file;
@@ -55,15 +58,28 @@ static bool comma_number(const blv_csv_field *field, double *value) {
     return strlen(copy) == field->length && blv_number_parse(copy, value) == 0;
 }
 
-static bool field_number(const csv_file *f, const blv_csv_field *field, double *value) {
-    if (f->decimal_comma)
-        return comma_number(field, value);
+static bool point_number(const blv_csv_field *field, double *value) {
     if (field->number) {
         *value = field->value;
         return true;
     }
     return field->length > 0 && blv_decimal(field->text, value) == field->text + field->length &&
            isfinite(*value);
+}
+
+static bool field_number(const csv_file *f, const blv_csv_field *field, double *value) {
+    return f->decimal_comma ? comma_number(field, value) : point_number(field, value);
+}
+
+/* A field that is a number with a decimal comma: all rows are read again with that known. */
+static void note_comma(csv_file *f, const blv_csv_field *field) {
+    const char *text = field->text + (*field->text == '-');
+    const size_t digits = strspn(text, "0123456789");
+    if (f->commas++ == 0)
+        f->comma = blv_show(field->text, field->length);
+    f->grouped += *text != '0' && digits >= 1 && digits <= 3 &&
+                  strspn(text + digits + 1, "0123456789") == 3 &&
+                  text + digits + 4 == field->text + field->length;
 }
 
 static blv_error reject_field(const csv_file *f, size_t line, size_t column,
@@ -90,6 +106,10 @@ static blv_csv_field *copy_record(blv_arena *arena, const blv_csv *csv) {
         memcpy(copy[i].text, csv->fields[i].text, length);
     }
     return copy;
+}
+
+static bool is_missing(const blv_csv_field *field) {
+    return !field->level && blv_is_missing(field->text, field->length);
 }
 
 static bool looks_a_number(const csv_file *f, const blv_csv_field *field) {
@@ -122,7 +142,7 @@ static bool is_header(const csv_file *f) {
         return true;
     for (size_t i = 0; i < f->first_count; i++) {
         const blv_csv_field *field = &f->first[i];
-        if (blv_is_missing(field->text, field->length) || looks_a_number(f, field))
+        if (is_missing(field) || looks_a_number(f, field))
             continue;
         if ((i < f->csv.count && looks_a_number(f, &f->csv.fields[i])) ||
             (o->label && strcmp(o->label, field->text) == 0) ||
@@ -138,7 +158,7 @@ static blv_error take_label(csv_file *f, const blv_csv_field *field, size_t line
     blv_reading *r = f->r;
     size_t column = (size_t)f->t.label;
     double target;
-    if (r->options.missing == BLV_MISSING_DROP && blv_is_missing(field->text, field->length)) {
+    if (r->options.missing == BLV_MISSING_DROP && is_missing(field)) {
         int32_t *label = blv_list_room(&r->label, 1, sizeof *label); /* the row will be left out */
         if (r->options.real_targets)
             return blv_add_target(r, NAN);
@@ -152,11 +172,11 @@ static blv_error take_label(csv_file *f, const blv_csv_field *field, size_t line
         const bool number = field_number(f, field, &target);
         if (!number && !looks_a_number(f, field))
             return reject_field(f, line, column, field, "a finite number");
-        f->commas += !number; /* read again then */
+        if (!number)
+            note_comma(f, field);
         return blv_add_target(r, number ? target : 0.0);
     }
-    if (field->length == 0 ||
-        (r->options.targets != BLV_TARGETS_CLASSES && blv_is_missing(field->text, field->length)))
+    if (field->length == 0 || (r->options.targets != BLV_TARGETS_CLASSES && is_missing(field)))
         return blv_explain(r->why, BLV_E_FORMAT,
                            "%s: line %zu, column %zu of %zu: expected a label, found %s; %srows "
                            "without one are left out where missing values are dropped",
@@ -183,8 +203,8 @@ static blv_error take_weight(csv_file *f, const blv_csv_field *field, size_t lin
     double *weight = blv_list_room(&f->r->weight, 1, sizeof *weight);
     if (!weight)
         return blv_explain_memory(f->r->why);
-    if (!field_number(f, field, weight) && looks_a_number(f, field)) { /* read again then */
-        f->commas++;
+    if (!field_number(f, field, weight) && looks_a_number(f, field)) {
+        note_comma(f, field);
         *weight = 0.0;
     } else if (!field_number(f, field, weight) || *weight < 0.0) {
         return reject_field(f, line, (size_t)f->t.weight, field, "a weight from 0 on");
@@ -197,12 +217,14 @@ static blv_error take_weight(csv_file *f, const blv_csv_field *field, size_t lin
 static blv_error take_other(csv_file *f, size_t i, const blv_csv_field *field, size_t line,
                             double *value) {
     blv_column *c = &f->t.column[i];
-    bool missing = blv_is_missing(field->text, field->length);
+    bool missing = is_missing(field);
     if (missing && f->r->options.missing == BLV_MISSING_ERROR)
         return reject_field(f, line, i, field, "a value");
     c->missing += missing;
     if (f->how[i] == AS_NUMBER) {
-        f->commas += looks_a_number(f, field);
+        if (looks_a_number(f, field))
+            note_comma(f, field);
+        f->points += f->decimal_comma && point_number(field, value);
         if (!missing && c->words++ == 0) {
             c->word_row = f->t.rows;
             c->word_line = line;
@@ -356,8 +378,7 @@ static bool is_header_alone(const csv_file *f) {
     const blv_read_options *o = &f->r->options;
     bool words = f->t.rows == 1 && !f->header && !o->header && !o->recipe && f->first_count > 1;
     for (size_t i = 0; words && i < f->first_count; i++)
-        words = !looks_a_number(f, &f->first[i]) &&
-                !blv_is_missing(f->first[i].text, f->first[i].length);
+        words = !looks_a_number(f, &f->first[i]) && !is_missing(&f->first[i]);
     return words;
 }
 
@@ -411,6 +432,11 @@ static blv_error look_back(csv_file *f, bool *again) {
     for (size_t i = 0; i < t->count; i++)
         t->column[i].numbers = t->rows - t->column[i].words - t->column[i].missing;
     *again = true;
+    if (f->commas == f->grouped && f->points > 0)
+        return blv_explain(f->r->why, BLV_E_FORMAT,
+                           "%s: commas separate thousands (%s), as other numbers have a point; "
+                           "expected numbers without them, or the kind category for the column",
+                           f->r->shown, f->comma.text);
     if (f->commas > 0 && !f->decimal_comma)
         f->decimal_comma = true;
     else if (!f->header && !f->r->options.header && first_is_header(f))
@@ -513,8 +539,8 @@ static blv_error read_part(csv_file *f) {
                            r->why);
 }
 
-/* What is not certain about the first line. */
-static blv_error note_header(const csv_file *f) {
+/* What is not certain about the first line, and about commas. */
+static blv_error note_doubts(const csv_file *f) {
     const blv_table *t = &f->t;
     const blv_read_options *o = &f->r->options;
     blv_dataset *d = f->r->dataset;
@@ -529,6 +555,9 @@ static blv_error note_header(const csv_file *f) {
                                 "line %zu may be a header, and is taken for a row of data: header "
                                 "yes or no decides",
                                 f->first_line);
+    if (told && f->commas > 0 && f->commas == f->grouped)
+        told = blv_dataset_note(
+            d, "commas are taken for decimal ones, not for those of thousands: %s", f->comma.text);
     return blv_need_memory(told, f->r->why);
 }
 
@@ -549,7 +578,7 @@ static blv_error read_table(csv_file *f) {
     BLV_CHECK(blv_table_check_label(t));
     f->r->delimiter = f->csv.delimiter;
     f->r->label_column = t->label;
-    BLV_CHECK(note_header(f));
+    BLV_CHECK(note_doubts(f));
     if (f->r->options.missing == BLV_MISSING_DROP)
         BLV_CHECK(blv_table_drop_rows(t));
     BLV_CHECK(blv_input_rewind(f->r->input, f->r->why)); /* its text is not needed any more */

@@ -218,9 +218,10 @@ static bool warn_telling(const warning *w, const blv_recipe_column *columns, siz
  * not. */
 static void repeat_notes(const warning *w, const blv_dataset *set, const char *name, bool train) {
     static const char *const of_train[] = {"the same in every row", BLV_NOTE_DEALT,
-                                           "may be a header", NULL};
-    static const char *const of_others[] = {"do not have it", "not seen before",
-                                            "there is no header", "none in the training", NULL};
+                                           "may be a header", "taken for decimal", NULL};
+    static const char *const of_others[] = {"do not have it",     "not seen before",
+                                            "there is no header", "none in the training",
+                                            "taken for decimal",  NULL};
     char line[LINE];
     const char *note;
     for (size_t i = 0; (note = blv_dataset_notes(set, i)); i++) {

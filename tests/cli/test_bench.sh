@@ -382,7 +382,8 @@ grep -q "<!DOCTYPE html>" full/index.html || fail "the page is no page"
 grep -qE 'https?://|<script' full/index.html && fail "the page needs something from elsewhere"
 grep -qF "more iterations &lt;help&gt;" full/index.html || fail "the claim is not on the page"
 if command -v gnuplot >/dev/null; then
-    run 0 bench ./small.json -o full --page page.html --figures .
+    run 0 bench ./small.json -o full --page page.html --figures new
+    mv new/* .
     [ "$(grep -c '<svg' full/index.html)" -eq 2 ] || fail "$case_name: expected 2 plots"
     same page.html full/index.html
     tr '\n' ' ' <page.html | grep -q 'by how much</th>.*<svg.*<h2>Each claim' ||
@@ -401,6 +402,15 @@ refused "full/stored.jsonl: line 1: it has the points of suite small, not of cha
 head -n 4 full/stored.jsonl | head -c -20 >torn.jsonl
 refused "torn.jsonl: line 4: expected a JSON object" bench ./small.json --from torn.jsonl
 refused "nowhere.jsonl: cannot be read" bench ./small.json --from nowhere.jsonl
+
+# ---- What cannot be written is told before anything runs
+for outputs in "--page nowhere/page.html" "--figures small.json" "--figures nowhere/figures"; do
+    # shellcheck disable=SC2086
+    refused " cannot " bench ./small.json -o early --no-plots --no-store $outputs
+    [ ! -s early/points.jsonl ] || fail "$case_name: it has run before"
+done
+
+refused "no claim of suite small is of 'noone'" bench ./small.json -o early --no-store --paper noone
 
 # ---- A tuned row that ends worse over all seeds shows the untuned runs, and says so
 sed '/"kind":"run".*"entry":"soba\/tuned"/s/"failed":false/"failed":true/' full/stored.jsonl >worse.jsonl

@@ -97,6 +97,13 @@ ln -s later.csv dangling.csv
 kept "is named twice as output" solve quadratic --trace dangling.csv --out later.csv
 kept "is named twice as output" runs export 1 --out new --checkpoint ./new.csv
 
+# No name at all: told before the work, not when it is lost
+for arguments in "clean dig.csv -o" "tune dig.csv -o" "coreset dig.csv --size 3 -o" "data convert dig.csv" \
+    "solve quadratic --out" "solve quadratic --trace" "bench quadratic --page" "data split dig.csv a.csv"; do
+    # shellcheck disable=SC2086
+    refused "expected the name of a file" $arguments ""
+done
+
 # What a benchmark writes in its folder, its finished runs among it, and figures
 run 0 bench quadratic --quick --iters 2 --seeds 1 --solvers soba -o bench --no-plots --no-store
 cp bench/points.jsonl bench/stored.jsonl .

@@ -53,10 +53,16 @@ grep -qE '^s-tfbo +iterations ' out || fail "$case_name: s-tfbo is not shown"
 grep -qE '^soba +stopped ' out || fail "$case_name: soba is not shown"
 grep -qE '^  exact  stopped before its turn' out || fail "$case_name: exact is not listed"
 
-# The second one ends it at once, with 128 + SIGINT or SIGTERM: which of two that come together is
-# the second is open. No file is left.
+# timeout(1) sends its signal twice: both are one wish, and the result is kept
 # shellcheck disable=SC2086
-signalled '130|143' int,term $long --solver s-tfbo --json --out result.npz
+signalled 0 int,term,hup $long --solver s-tfbo --json --out result.npz
+json stopped status
+[ -s result.npz ] || fail "$case_name: no result file"
+rm -f result.npz
+
+# A second one that comes later ends it at once, with 128 + SIGTERM. No file is left.
+# shellcheck disable=SC2086
+signalled 143 int+term $long --problem-set kappa=1e6 --solver s-tfbo --json --out result.npz
 [ ! -s out ] || fail "$case_name: wrote to stdout"
 # shellcheck disable=SC2010
 ls -A | grep result && fail "$case_name: left a result file"

@@ -72,6 +72,9 @@ err_has "warning: telling.csv: the label follows from one column alone: 'copy'"
 sed '1s/.*/0,2,4,6,8,size/' train.csv >numbered.csv
 run 0 tune numbered.csv --no-store --quiet --penalty one --json
 grep -q "line 1 may be a header" out || fail "a header of numbers is read as a row without a word"
+awk -F, 'NR == 1 { print "x;n;class"; next } { print NR ";" 1 + NR % 7 ",130;" $6 }' train.csv >thousands.csv
+run 0 tune thousands.csv --no-store --penalty one
+err_has "warning: thousands.csv: commas are taken for decimal ones, not for those of thousands: '"
 # ---- folds: what fills and scales a fold is not learned from it; dense, sparse, and real targets
 run 0 tune train.csv --no-store -o folds.npz --json
 run 0 tune train.csv --no-store --sparse --penalty one --quiet

@@ -202,6 +202,25 @@ static void write_files(const bench_results *results, const char *page) {
     cli_outputs_commit(&outputs);
 }
 
+/* Before the runs, which may take long. */
+static void try_outputs(const request *asked) {
+    char *figure = NULL;
+    if (asked->bench.figures && cli_rank_writes()) {
+        cli_make_folder(asked->bench.figures);
+        figure = cli_print("%s/figure.svg", asked->bench.figures);
+    }
+    cli_outputs_try(asked->page, figure);
+    free(figure);
+}
+
+static void expect_paper(const bench_suite *suite, const char *paper) {
+    size_t i = 0;
+    while (i < suite->claim_count && !bench_claim_is_of(&suite->claims[i], paper))
+        i++;
+    if (paper && i == suite->claim_count)
+        cli_die("--paper: no claim of suite %s is of '%s'", suite->name, paper);
+}
+
 static int run_suite(request *asked, const char *folder) {
     static char *path;
     static bench b;
@@ -214,6 +233,8 @@ static int run_suite(request *asked, const char *folder) {
         for (size_t i = 0; i < b.suite.variants[v].files.count; i++)
             cli_file_reads(b.suite.variants[v].files.items[i].text);
     cli_file_writes(asked->bench.from ? NULL : b.points_path);
+    try_outputs(asked);
+    expect_paper(&b.suite, asked->bench.paper);
     cli_signals_begin();
     blv_error error = bench_run_all(&b, &cli_why);
     cli_signals_end();

@@ -355,7 +355,7 @@ static int report(cli_task_hooks *task, finding *f) {
     const cli_training *training = &f->asked->training;
     int code = write_files(f);
     if (code != CLI_DONE)
-        return cli_task_end(task, code, NULL, &(blv_run_info){.phi = NAN, .grad_norm = NAN});
+        return cli_task_fail(task, code, NULL);
     f->run = task->session.recorder.id;
     char *sheet = f->run ? cli_suspect_sheet(&f->asked->image, f->sets, r) : NULL;
     if (sheet)
@@ -435,16 +435,9 @@ static double *read_probabilities(const request *asked, const blv_task_sets *set
 }
 
 static int find(const request *asked, const blv_task_sets *sets, cli_task_hooks *task) {
-    const cli_training *t = &asked->training;
     double *probabilities = read_probabilities(asked, sets);
     const blv_clean_options options = {.size = sizeof options,
-                                       .solver = t->solver,
-                                       .settings = t->settings.items,
-                                       .setting_count = t->settings.count,
-                                       .seed = t->seed,
-                                       .threads = t->threads,
-                                       .memory = cli_device_memory(t->device),
-                                       .no_certificate = t->no_certificate,
+                                       CLI_TRAINING_OPTIONS(&asked->training),
                                        .folds = (size_t)asked->folds,
                                        .ridge = asked->ridge,
                                        .model = asked->model,
@@ -458,8 +451,7 @@ static int find(const request *asked, const blv_task_sets *sets, cli_task_hooks 
     blv_error error = blv_clean(sets, &options, &result, &task->hooks, &why);
     cli_task_leave(task);
     int code = error == BLV_OK ? report(task, &(finding){asked, sets, result, 0})
-                               : cli_task_end(task, cli_reject(error, why.text), why.text,
-                                              &(blv_run_info){.phi = NAN, .grad_norm = NAN});
+                               : cli_task_fail(task, cli_reject(error, why.text), why.text);
     blv_clean_result_destroy(result);
     free(probabilities);
     return code;

@@ -9,13 +9,11 @@
 #include "cli/text_table.h"
 #include "report/table.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MOST_SEEDS = 1000, MOST_TASKS = 10000, MOST_MEMORY = 1000000000, INDENT = 2 };
@@ -120,21 +118,11 @@ static void print_accuracies(FILE *file, const void *context) {
             }
 }
 
-/* Whether it was made. */
-static bool make_folder(const char *path) {
-    struct stat found;
-    if (mkdir(path, 0777) == 0)
-        return true;
-    if (errno != EEXIST || stat(path, &found) != 0 || !S_ISDIR(found.st_mode))
-        cli_die("%s: cannot be made or is no folder: %s", path, strerror(errno));
-    return false;
-}
-
 static void write_files(const request *asked) {
     char *results = cli_print("%s/results.csv", asked->out);
     char *accuracies = cli_print("%s/accuracies.csv", asked->out);
     cli_outputs outputs = {0};
-    make_folder(asked->out);
+    cli_make_folder(asked->out);
     cli_outputs_print(&outputs, results, print_results, asked->result);
     cli_outputs_print(&outputs, accuracies, print_accuracies, asked->result);
     cli_outputs_commit(&outputs);
@@ -222,7 +210,7 @@ static int compare(void *of) {
     const blv_task_hooks hooks = {.size = sizeof hooks,
                                   .progress = o->json || o->quiet ? NULL : show_pass};
     cli_selection_load(o, 0.2, &asked->rows, &asked->test);
-    if (asked->out && make_folder(asked->out))
+    if (asked->out && cli_make_folder(asked->out))
         rmdir(asked->out); /* until there is something to write */
     cli_complain_about(o->data);
     cli_expect(blv_continual(asked->rows, asked->test, options, &asked->result, &hooks, &cli_why));

@@ -288,7 +288,7 @@ static int report(cli_task_hooks *task, finding *f, bool stopped) {
     const cli_training *training = &f->asked->training;
     int code = write_files(f);
     if (code != CLI_DONE)
-        return cli_task_end(task, code, NULL, &(blv_run_info){.phi = NAN, .grad_norm = NAN});
+        return cli_task_fail(task, code, NULL);
     f->run = task->session.recorder.id;
     json_t *object = describe_finding(f);
     code = cli_task_report(
@@ -309,15 +309,8 @@ static int report(cli_task_hooks *task, finding *f, bool stopped) {
 
 static int learn(const request *asked, const blv_task_sets *sets, const blv_feature_groups *groups,
                  cli_task_hooks *task) {
-    const cli_training *t = &asked->training;
     const blv_tune_options options = {.size = sizeof options,
-                                      .solver = t->solver,
-                                      .settings = t->settings.items,
-                                      .setting_count = t->settings.count,
-                                      .seed = t->seed,
-                                      .threads = t->threads,
-                                      .memory = cli_device_memory(t->device),
-                                      .no_certificate = t->no_certificate,
+                                      CLI_TRAINING_OPTIONS(&asked->training),
                                       .penalty = asked->kind,
                                       .groups = groups,
                                       .refit = asked->refit};
@@ -326,8 +319,7 @@ static int learn(const request *asked, const blv_task_sets *sets, const blv_feat
     blv_error error = blv_tune(sets, &options, &result, &task->hooks, &why);
     cli_task_leave(task);
     int code = result ? report(task, &(finding){asked, sets, result, 0}, error == BLV_E_STOPPED)
-                      : cli_task_end(task, cli_reject(error, why.text), why.text,
-                                     &(blv_run_info){.phi = NAN, .grad_norm = NAN});
+                      : cli_task_fail(task, cli_reject(error, why.text), why.text);
     blv_tune_result_destroy(result);
     return code;
 }
