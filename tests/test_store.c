@@ -312,14 +312,16 @@ static pid_t start_process(int64_t *id) {
         for (;;)
             pause();
     }
+    close(pipes[1]); /* or a child that has died would be waited for */
     assert_int_equal(read(pipes[0], id, sizeof *id), sizeof *id);
     close(pipes[0]);
-    close(pipes[1]);
     return child;
 }
 
 static void a_killed_process_leaves_an_interrupted_run(void **state) {
     (void)state;
+    if (getenv("BLV_EMULATED"))
+        skip(); /* in a child qemu stands still before the first call of the system */
     int64_t id = 0;
     pid_t child = start_process(&id);
     blv_store *store = open_store();
@@ -346,6 +348,8 @@ static void a_killed_process_leaves_an_interrupted_run(void **state) {
 
 static void processes_write_at_once(void **state) {
     (void)state;
+    if (getenv("BLV_EMULATED"))
+        skip();
     enum { PROCESSES = 4, RUNS = 10 };
     pid_t children[PROCESSES];
     for (int i = 0; i < PROCESSES; i++) {

@@ -42,8 +42,8 @@ static blv_error estimate(blv_cleaning *c, blv_wrong_share *found) {
     double *S = malloc(K * K * sizeof *S);
     blv_error error = S ? blv_clean_share(c, found, S) : blv_explain_memory(c->why);
     if (error == BLV_OK && found->blind)
-        blv_clean_caution(c, "the features tell no more about these labels than how many rows each "
-                             "class has: no label can be judged");
+        blv_clean_caution(c, "the features tell hardly more about these labels than how many rows "
+                             "each class has: what is suspect is a guess");
     else if (error == BLV_OK && found->vague)
         blv_clean_caution(c,
                           "the model hardly tells these classes apart: the share of wrong labels "
@@ -86,7 +86,7 @@ static bool goes_on(const blv_cleaning *c, const blv_wrong_share *found, double 
     const bool hardly = p < most_right[found->surely];
     if (found->surely)
         return expected_wrong || hardly;
-    return !found->blind && expected_wrong && (hardly || next == 1.0);
+    return expected_wrong && (hardly || next == 1.0);
 }
 
 static void flag(blv_cleaning *c, const blv_wrong_share *found, size_t *left) {

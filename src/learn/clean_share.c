@@ -21,8 +21,9 @@
  * clearly wrong than where all may be right.
  *
  * Where the labels are not clearly likelier than by the shares of the classes alone, the features
- * say nothing about them: noise that turns every class into all others would explain them as well
- * as none, so e is 0. */
+ * may have nothing to do with them: noise that turns every class into all others would explain them
+ * as well as none. e is then the likeliest one and no larger, and it is not clear that any label is
+ * wrong. */
 #include "learn/clean_work.h"
 #include "learn/row_sets.h"
 
@@ -213,10 +214,9 @@ static size_t choose_share(const share_fit *f, blv_wrong_share *found) {
             best = s;
     found->likelihood = f->fit[best];
     found->blind = f->fit[best] < likelihood_without_features(f) + clearly_likelier;
-    if (found->blind)
-        return 0;
-    found->surely = f->fit[0] < f->fit[best] - clearly_likelier && !found->vague;
-    for (at = best; at + 1 < SHARES && share_step * (double)(at + 1) <= found->apart + slack &&
+    found->surely = f->fit[0] < f->fit[best] - clearly_likelier && !found->vague && !found->blind;
+    for (at = best; !found->blind && at + 1 < SHARES &&
+                    share_step * (double)(at + 1) <= found->apart + slack &&
                     f->fit[at + 1] >= f->fit[best] - about_as_likely[found->surely];)
         at++;
     return at;

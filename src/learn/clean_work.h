@@ -65,7 +65,7 @@ typedef struct blv_wrong_share {
     double apart;      /* of rows with another likely class than their label */
     bool vague;        /* so many that the model hardly tells the classes apart */
     bool surely;       /* not all labels are right */
-    bool blind;        /* the features say nothing about the labels: share is 0 */
+    bool blind;        /* the labels are no likelier than by the sizes of their classes */
 } blv_wrong_share;
 
 /* Also the probability that each label is right, the estimate of the result, and S, classes x
