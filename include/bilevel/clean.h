@@ -46,8 +46,9 @@ typedef struct blv_clean_options {
     double threshold;    /* those whose label is right with a probability below it */
     double flag_share;   /* this share of the rows */
     double false_alarms; /* as many as have this share of right labels among them */
-    /* rows x classes, from 0 to 1: the class of each row by models of the caller's that have not
-     * seen it. Then no model is trained to judge the rows. */
+    /* rows x classes, from 0 to 1, each row with the sum 1 but for rounding: the class of each row
+     * by models of the caller's that have not seen it. Then no model is trained to judge the rows.
+     */
     const double *probabilities;
     bool relabel; /* what is compared: suspects get the believed label in place of going */
     blv_clean_model_kind model;

@@ -145,6 +145,7 @@ static blv_error open_work(blv_cleaning *c, const blv_task_hooks *hooks) {
  */
 static blv_error take_probabilities(blv_cleaning *c) {
     static const double ROUNDING = 1e-6; /* of numbers in f32 */
+    static const double FROM_ONE = 0.1;  /* of the sum of some that were rounded */
     blv_clean_result *r = &c->result;
     const double *from = c->options.probabilities;
     for (size_t i = 0; i < r->rows; i++) {
@@ -156,9 +157,12 @@ static blv_error take_probabilities(blv_cleaning *c) {
                                    "probabilities: row %zu: expected numbers from 0 to 1", i);
             sum += p;
         }
+        if (fabs(sum - 1.0) > FROM_ONE)
+            return blv_explain(c->why, BLV_E_VALUE,
+                               "probabilities: row %zu: the numbers add up to %.4g, not to 1", i,
+                               sum);
         for (size_t k = 0; k < r->classes; k++)
-            r->probability[i * r->classes + k] =
-                sum > 0.0 ? from[i * r->classes + k] / sum : 1.0 / (double)r->classes;
+            r->probability[i * r->classes + k] = from[i * r->classes + k] / sum;
     }
     for (size_t i = 0; i < r->classes * r->classes; i++)
         r->noise[i] = (double)NAN;

@@ -149,6 +149,8 @@ refused "no column of class '3', and other columns have the names of classes" \
     clean noisy.csv --probabilities names.csv
 sed '5s/^[^,]*/1.5/' probabilities.csv >above.csv
 refused "row 3: expected numbers from 0 to 1" clean noisy.csv --probabilities above.csv
+awk -F, -v OFS=, 'NR == 5 { for (i = 1; i <= NF; i++) $i = 0.2 } 1' probabilities.csv >sum.csv
+refused "row 3: the numbers add up to 2, not to 1" clean noisy.csv --probabilities sum.csv
 sed '5s/^[^,]*//' probabilities.csv >gap.csv
 refused "line 5, column 1 of 10 (0): expected a value, found nothing" \
     clean noisy.csv --probabilities gap.csv
