@@ -20,9 +20,9 @@
  * overlap, so that the likeliest e is too small. More is put down to that where some labels are
  * clearly wrong than where all may be right.
  *
- * Where the labels are not clearly likelier than by the shares of the classes alone, the features
- * may have nothing to do with them: noise that turns every class into all others would explain them
- * as well as none. e is then the likeliest one and no larger, and it is not clear that any label is
+ * Where the labels are about as likely by the shares of the classes alone, the features seem to
+ * have nothing to do with them: noise that turns every class into all others would explain them as
+ * well as none. e is then the likeliest one and no larger, and it is not clear that any label is
  * wrong. */
 #include "learn/clean_work.h"
 #include "learn/row_sets.h"
@@ -213,7 +213,7 @@ static size_t choose_share(const share_fit *f, blv_wrong_share *found) {
         if (f->fit[s] > f->fit[best])
             best = s;
     found->likelihood = f->fit[best];
-    found->blind = f->fit[best] < likelihood_without_features(f) + clearly_likelier;
+    found->blind = f->fit[best] < likelihood_without_features(f) + about_as_likely[false];
     found->surely = f->fit[0] < f->fit[best] - clearly_likelier && !found->vague && !found->blind;
     for (at = best; !found->blind && at + 1 < SHARES &&
                     share_step * (double)(at + 1) <= found->apart + slack &&
