@@ -107,8 +107,12 @@ for file in noisy.csv noisy.csv.gz; do
 done
 
 # Where nothing is computed the files are those of one process, byte for byte.
-awk 'BEGIN { srand(7); for (i = 1; i <= 250; i++) for (k = 1; k <= 10; k++)
-                 printf "%.3f%s", rand(), k < 10 ? "," : "\n" }' >given.csv
+awk 'BEGIN { srand(7)
+             for (i = 1; i <= 250; i++) {
+                 sum = 0
+                 for (k = 1; k <= 10; k++) sum += p[k] = rand()
+                 for (k = 1; k <= 10; k++) printf "%.5f%s", p[k] / sum, k < 10 ? "," : "\n"
+             } }' >given.csv
 "$bilevel" clean noisy.csv --probabilities given.csv -o p1.csv --write-clean k1.csv --relabel --no-store >said.txt 2>&1 ||
     fail "clean with given probabilities: $(cat said.txt)"
 for n in 2 3; do
