@@ -61,6 +61,26 @@ static inline blv_task_sets *task_sets(size_t rows, size_t val_rows, size_t test
     return sets;
 }
 
+static inline blv_task_sets *task_sets_of(const blv_dataset_view *view) {
+    blv_dataset *set = NULL;
+    blv_task_sets *sets = NULL;
+    assert_int_equal(blv_dataset_create(&set, view, NULL, NULL), BLV_OK);
+    assert_int_equal(blv_task_sets_create(&sets, set, NULL, NULL, BLV_TASK_SCALE_AUTO, NULL),
+                     BLV_OK);
+    blv_dataset_release(set);
+    return sets;
+}
+
+static inline blv_clean_result *task_clean(const blv_task_sets *sets,
+                                           const blv_clean_options *options,
+                                           const blv_task_hooks *hooks) {
+    blv_clean_result *result = NULL;
+    blv_message why = {""};
+    if (blv_clean(sets, options, &result, hooks, &why) != BLV_OK)
+        fail_msg("%s", why.text);
+    return result;
+}
+
 /* ---- Hooks ---- */
 
 typedef struct task_log {

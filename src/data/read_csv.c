@@ -4,12 +4,10 @@
  * Fields are taken for numbers. Where a column turns out to hold texts, or numbers a decimal comma,
  * the file is read once more with that known; plain numbers are read once. */
 #include "base/aligned_memory.h"
-#include "base/number_text.h"
 #include "base/rank_exchange.h"
 #include "bilevel/ranks.h"
 #include "data/arff.h"
-#include "data/data_table.h"
-#include "data/row_text.h"
+#include "data/csv_file.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,81 +15,6 @@
 #include <string.h>
 
 enum { PASSES = 6 };
-
-typedef enum how { AS_NUMBER, AS_TEXT, NOT_AT_ALL } how;
-
-typedef struct csv_file {
-    blv_reading *r;
-    blv_csv csv;
-    blv_table t;
-    unsigned char *how; /* to read each column */
-
-    blv_csv_field *first; /* a copy of the first record */
-    size_t first_count, first_line;
-    bool header;            /* it holds names */
-    bool header_certain;    /* found from all rows */
-    bool decimal_comma;     /* 1,5 rather than 1.5 */
-    size_t commas;          /* fields that would be numbers with it */
-    size_t grouped;         /* of these, 1,234 and the like: it may separate thousands */
-    blv_shown_text comma;   /* the first of them */
-    size_t points;          /* fields that are numbers without it only */
-    uint64_t cells_checked; /* of the table: they may take their memory */
-    size_t rows_known;      /* from an earlier pass; 0: this is the first */
-} csv_file;
-
-/* ---- Fields ---- */
-
-/* The number with a comma, and digits behind it, where it has a point; fields are at most 63
- * characters long. */
-static bool comma_number(const blv_csv_field *field, double *value) {
-    char copy[64];
-    if (field->length == 0 || field->length >= sizeof copy ||
-        memchr(field->text, '.', field->length))
-        return false;
-    memcpy(copy, field->text, field->length);
-    copy[field->length] = '\0';
-    char *comma = strchr(copy, ',');
-    if (comma && !comma[1])
-        return false;
-    if (comma)
-        *comma = '.';
-    return strlen(copy) == field->length && blv_number_parse(copy, value) == 0;
-}
-
-static bool point_number(const blv_csv_field *field, double *value) {
-    if (field->number) {
-        *value = field->value;
-        return true;
-    }
-    return field->length > 0 && blv_decimal(field->text, value) == field->text + field->length &&
-           isfinite(*value);
-}
-
-static bool field_number(const csv_file *f, const blv_csv_field *field, double *value) {
-    return f->decimal_comma ? comma_number(field, value) : point_number(field, value);
-}
-
-/* A field that is a number with a decimal comma: all rows are read again with that known. */
-static void note_comma(csv_file *f, const blv_csv_field *field) {
-    const char *text = field->text + (*field->text == '-');
-    const size_t digits = strspn(text, "0123456789");
-    if (f->commas++ == 0)
-        f->comma = blv_show(field->text, field->length);
-    f->grouped += *text != '0' && digits >= 1 && digits <= 3 &&
-                  strspn(text + digits + 1, "0123456789") == 3 &&
-                  text + digits + 4 == field->text + field->length;
-}
-
-static blv_error reject_field(const csv_file *f, size_t line, size_t column,
-                              const blv_csv_field *field, const char *expected) {
-    char name[64] = "";
-    if (f->t.named)
-        snprintf(name, sizeof name, " (%.50s)", f->t.column[column].name);
-    return blv_explain(f->r->why, BLV_E_FORMAT,
-                       "%s: line %zu, column %zu of %zu%s: expected %s, found %s", f->r->shown,
-                       line, column + 1, f->t.count, name, expected,
-                       blv_show(field->text, field->length).text);
-}
 
 /* ---- The header ---- */
 
@@ -108,18 +31,8 @@ static blv_csv_field *copy_record(blv_arena *arena, const blv_csv *csv) {
     return copy;
 }
 
-static bool is_missing(const blv_csv_field *field) {
-    return !field->level && blv_is_missing(field->text, field->length);
-}
-
-static bool looks_a_number(const csv_file *f, const blv_csv_field *field) {
-    double value;
-    return field_number(f, field, &value) ||
-           (f->csv.delimiter != ',' && comma_number(field, &value));
-}
-
 /* 0,1,2,3 ... as pandas names columns that have no names, with an index before them or many. */
-static bool counts_columns(const csv_file *f) {
+static bool counts_columns(const blv_csv_file *f) {
     enum { CERTAIN = 4, WITH_INDEX = 2 };
     const bool index = f->first[0].length == 0;
     size_t count = 0;
@@ -134,7 +47,7 @@ static bool counts_columns(const csv_file *f) {
 }
 
 /* Whether the first record names the columns of the current record. */
-static bool is_header(const csv_file *f) {
+static bool is_header(const blv_csv_file *f) {
     const blv_read_options *o = &f->r->options;
     if (o->header)
         return strcmp(o->header, "yes") == 0;
@@ -142,9 +55,9 @@ static bool is_header(const csv_file *f) {
         return true;
     for (size_t i = 0; i < f->first_count; i++) {
         const blv_csv_field *field = &f->first[i];
-        if (is_missing(field) || looks_a_number(f, field))
+        if (blv_csv_is_missing(field) || blv_csv_looks_a_number(f, field))
             continue;
-        if ((i < f->csv.count && looks_a_number(f, &f->csv.fields[i])) ||
+        if ((i < f->csv.count && blv_csv_looks_a_number(f, &f->csv.fields[i])) ||
             (o->label && strcmp(o->label, field->text) == 0) ||
             (o->recipe && blv_recipe_has(o->recipe, field->text)))
             return true;
@@ -152,126 +65,9 @@ static bool is_header(const csv_file *f) {
     return f->header_certain;
 }
 
-/* ---- Rows ---- */
-
-static blv_error take_label(csv_file *f, const blv_csv_field *field, size_t line) {
-    blv_reading *r = f->r;
-    size_t column = (size_t)f->t.label;
-    double target;
-    if (r->options.missing == BLV_MISSING_DROP && is_missing(field)) {
-        int32_t *label = blv_list_room(&r->label, 1, sizeof *label); /* the row will be left out */
-        if (r->options.real_targets)
-            return blv_add_target(r, NAN);
-        if (!label)
-            return blv_explain_memory(r->why);
-        label[0] = BLV_CODE_MISSING;
-        r->label.count++;
-        return BLV_OK;
-    }
-    if (r->options.real_targets) {
-        const bool number = field_number(f, field, &target);
-        if (!number && !looks_a_number(f, field))
-            return reject_field(f, line, column, field, "a finite number");
-        if (!number)
-            note_comma(f, field);
-        return blv_add_target(r, number ? target : 0.0);
-    }
-    if (field->length == 0 || (r->options.targets != BLV_TARGETS_CLASSES && is_missing(field)))
-        return blv_explain(r->why, BLV_E_FORMAT,
-                           "%s: line %zu, column %zu of %zu: expected a label, found %s; %srows "
-                           "without one are left out where missing values are dropped",
-                           r->shown, line, column + 1, f->t.count,
-                           blv_show(field->text, field->length).text,
-                           f->t.label_guessed ? "name another column with label, or " : "");
-    if (memchr(field->text, 0, field->length))
-        return blv_explain(r->why, BLV_E_FORMAT,
-                           "%s: line %zu, column %zu of %zu: the label has a zero byte", r->shown,
-                           line, column + 1, f->t.count);
-    return blv_add_label_text(f->r, &f->r->label, field->text, field->length, r->shown, line);
-}
-
-static blv_error take_truth(csv_file *f, const blv_csv_field *field, size_t line) {
-    if (field->length == 0 || memchr(field->text, 0, field->length))
-        return blv_explain(f->r->why, BLV_E_FORMAT,
-                           "%s: line %zu, column %zu of %zu: expected a label, found %s",
-                           f->r->shown, line, (size_t)f->t.truth + 1, f->t.count,
-                           blv_show(field->text, field->length).text);
-    return blv_add_label_text(f->r, &f->r->truth, field->text, field->length, f->r->shown, line);
-}
-
-static blv_error take_weight(csv_file *f, const blv_csv_field *field, size_t line) {
-    double *weight = blv_list_room(&f->r->weight, 1, sizeof *weight);
-    if (!weight)
-        return blv_explain_memory(f->r->why);
-    if (!field_number(f, field, weight) && looks_a_number(f, field)) {
-        note_comma(f, field);
-        *weight = 0.0;
-    } else if (!field_number(f, field, weight) || *weight < 0.0) {
-        return reject_field(f, line, (size_t)f->t.weight, field, "a weight from 0 on");
-    }
-    f->r->weight.count++;
-    return BLV_OK;
-}
-
-/* A field that is not a number where one was looked for, or a text. */
-static blv_error take_other(csv_file *f, size_t i, const blv_csv_field *field, size_t line,
-                            double *value) {
-    blv_column *c = &f->t.column[i];
-    bool missing = is_missing(field);
-    if (missing && f->r->options.missing == BLV_MISSING_ERROR)
-        return reject_field(f, line, i, field, "a value");
-    c->missing += missing;
-    if (f->how[i] == AS_NUMBER) {
-        if (looks_a_number(f, field))
-            note_comma(f, field);
-        f->points += f->decimal_comma && point_number(field, value);
-        if (!missing && c->words++ == 0) {
-            c->word_row = f->t.rows;
-            c->word_line = line;
-            c->word = blv_show(field->text, field->length);
-        }
-        *value = NAN;
-        return BLV_OK;
-    }
-    int32_t *code = blv_list_room(&c->code, 1, sizeof *code);
-    int32_t number = missing
-                         ? BLV_CODE_MISSING
-                         : (code ? blv_texts_number(&c->levels, field->text, field->length) : 0);
-    if (!code || (number < 0 && !missing))
-        return blv_explain_memory(f->r->why);
-    *code = number;
-    c->code.count++;
-    return BLV_OK;
-}
-
-static blv_error take_row(csv_file *f, const blv_csv_field *fields, size_t count, size_t line) {
-    blv_table *t = &f->t;
-    if (count != t->count)
-        return blv_explain(f->r->why, BLV_E_FORMAT,
-                           "%s: line %zu: %zu fields; expected %zu as in the first row",
-                           f->r->shown, line, count, t->count);
-    double *value = blv_list_room(&t->numbers, t->number_columns, sizeof *value);
-    if (!value)
-        return blv_explain_memory(f->r->why);
-    for (size_t i = 0; i < count; i++) {
-        if (f->how[i] == NOT_AT_ALL)
-            continue;
-        if (f->how[i] == AS_TEXT || !field_number(f, &fields[i], value))
-            BLV_CHECK(take_other(f, i, &fields[i], line, value));
-        value += f->how[i] == AS_NUMBER;
-    }
-    t->numbers.count += t->number_columns;
-    t->rows++;
-    if (f->t.weight != BLV_NO_COLUMN)
-        BLV_CHECK(take_weight(f, &fields[f->t.weight], line));
-    if (f->t.label != BLV_NO_COLUMN)
-        BLV_CHECK(take_label(f, &fields[f->t.label], line));
-    return f->t.truth == BLV_NO_COLUMN ? BLV_OK : take_truth(f, &fields[f->t.truth], line);
-}
-
 /* ---- One pass over the file ---- */
 
-static blv_error make_columns(csv_file *f, size_t width) {
+static blv_error make_columns(blv_csv_file *f, size_t width) {
     blv_table *t = &f->t;
     t->count = width;
     /* where the header has one field fewer, the first column is an index without a name */
@@ -290,7 +86,7 @@ static blv_error make_columns(csv_file *f, size_t width) {
 }
 
 /* How to read each column, before any row is. */
-static void plan_columns(csv_file *f) {
+static void plan_columns(blv_csv_file *f) {
     blv_table *t = &f->t;
     t->number_columns = 0;
     for (size_t i = 0; i < t->count; i++) {
@@ -307,7 +103,7 @@ static void plan_columns(csv_file *f) {
 }
 
 /* Whether the first record names the columns that a recipe has; also where names are numbers. */
-static blv_error find_recipe_names(csv_file *f) {
+static blv_error find_recipe_names(blv_csv_file *f) {
     const blv_read_options *o = &f->r->options;
     blv_texts texts = {0};
     blv_error error = BLV_OK;
@@ -323,7 +119,7 @@ static blv_error find_recipe_names(csv_file *f) {
 }
 
 /* Takes the first two records to see whether the first is a header. */
-static blv_error take_start(csv_file *f) {
+static blv_error take_start(blv_csv_file *f) {
     blv_csv *csv = &f->csv;
     const uint64_t place = blv_input_place(csv->input, csv->start);
     const size_t length = (size_t)(csv->cursor - csv->start);
@@ -340,12 +136,12 @@ static blv_error take_start(csv_file *f) {
     plan_columns(f);
     if (f->header)
         return BLV_OK;
-    BLV_CHECK(take_row(f, f->first, f->first_count, f->first_line));
+    BLV_CHECK(blv_csv_take_row(f, f->first, f->first_count, f->first_line));
     return blv_add_place(f->r, place, length);
 }
 
 /* Columns as the header of an ARFF file declares them, unless the options do. */
-static blv_error take_attributes(csv_file *f) {
+static blv_error take_attributes(blv_csv_file *f) {
     const size_t count = f->csv.arff->attribute.count;
     if (!f->t.column) {
         f->header = true;
@@ -374,16 +170,16 @@ static blv_error take_attributes(csv_file *f) {
 }
 
 /* One line of words, whose columns are not known from other rows. */
-static bool is_header_alone(const csv_file *f) {
+static bool is_header_alone(const blv_csv_file *f) {
     const blv_read_options *o = &f->r->options;
     bool words = f->t.rows == 1 && !f->header && !o->header && !o->recipe && f->first_count > 1;
     for (size_t i = 0; words && i < f->first_count; i++)
-        words = !looks_a_number(f, &f->first[i]) && !is_missing(&f->first[i]);
+        words = !blv_csv_looks_a_number(f, &f->first[i]) && !blv_csv_is_missing(&f->first[i]);
     return words;
 }
 
 /* Now and then, as they become more. */
-static blv_error expect_cells(csv_file *f) {
+static blv_error expect_cells(blv_csv_file *f) {
     const uint64_t cells = (uint64_t)f->t.rows * f->t.count;
     if (cells <= f->cells_checked)
         return BLV_OK;
@@ -391,7 +187,7 @@ static blv_error expect_cells(csv_file *f) {
     return blv_reading_expect(f->r, cells, sizeof(double), "its table");
 }
 
-static blv_error take_records(csv_file *f) {
+static blv_error take_records(blv_csv_file *f) {
     blv_csv *csv = &f->csv;
     const bool arff = f->r->format == BLV_FORMAT_ARFF;
     BLV_CHECK((arff ? blv_arff_open : blv_csv_open)(csv, f->r->input, f->r->why));
@@ -402,7 +198,7 @@ static blv_error take_records(csv_file *f) {
     if (csv->count > 0 && !arff)
         BLV_CHECK(take_start(f));
     while (csv->count > 0) {
-        BLV_CHECK(take_row(f, csv->fields, csv->count, csv->line));
+        BLV_CHECK(blv_csv_take_row(f, csv->fields, csv->count, csv->line));
         BLV_CHECK(expect_cells(f));
         BLV_CHECK(blv_add_place(f->r, blv_input_place(csv->input, csv->start),
                                 (size_t)(csv->cursor - csv->start)));
@@ -415,7 +211,7 @@ static blv_error take_records(csv_file *f) {
 
 /* A column of numbers whose first field is a word has that for its name; columns of texts tell
  * once they have been read as such. */
-static bool first_is_header(const csv_file *f) {
+static bool first_is_header(const blv_csv_file *f) {
     bool settled = true;
     for (size_t i = 0; i < f->t.count; i++) {
         const blv_column *c = &f->t.column[i];
@@ -427,7 +223,7 @@ static bool first_is_header(const csv_file *f) {
 }
 
 /* Whether something was found that all rows have to be read again for. */
-static blv_error look_back(csv_file *f, bool *again) {
+static blv_error look_back(blv_csv_file *f, bool *again) {
     blv_table *t = &f->t;
     for (size_t i = 0; i < t->count; i++)
         t->column[i].numbers = t->rows - t->column[i].words - t->column[i].missing;
@@ -446,7 +242,7 @@ static blv_error look_back(csv_file *f, bool *again) {
     return BLV_OK;
 }
 
-static blv_error start_again(csv_file *f) {
+static blv_error start_again(blv_csv_file *f) {
     blv_table *t = &f->t;
     blv_reading *r = f->r;
     blv_csv_close(&f->csv);
@@ -470,7 +266,7 @@ static blv_error start_again(csv_file *f) {
 
 /* ---- A part of the file, for each rank ---- */
 
-static bool is_plain(const csv_file *f) {
+static bool is_plain(const blv_csv_file *f) {
     bool plain = f->commas == 0;
     for (size_t i = 0; plain && i < f->t.count; i++) {
         const blv_column *c = &f->t.column[i];
@@ -480,7 +276,7 @@ static bool is_plain(const csv_file *f) {
 }
 
 /* Columns by the first lines of the file, rows of this rank's part: numbers without quotes. */
-static blv_error take_part(csv_file *f) {
+static blv_error take_part(blv_csv_file *f) {
     blv_csv *csv = &f->csv;
     blv_reading *r = f->r;
     bool quoted = false;
@@ -499,7 +295,7 @@ static blv_error take_part(csv_file *f) {
     while (csv->count > 0 && !quoted) {
         for (size_t i = 0; i < csv->count; i++)
             quoted = quoted || csv->fields[i].quoted;
-        BLV_CHECK(take_row(f, csv->fields, csv->count, csv->line));
+        BLV_CHECK(blv_csv_take_row(f, csv->fields, csv->count, csv->line));
         BLV_CHECK(blv_add_place(r, blv_input_place(csv->input, csv->start),
                                 (size_t)(csv->cursor - csv->start)));
         BLV_CHECK(blv_csv_next(csv));
@@ -508,7 +304,7 @@ static blv_error take_part(csv_file *f) {
 }
 
 /* All kinds that all rows are needed for are found by one process. */
-static blv_error read_part(csv_file *f) {
+static blv_error read_part(blv_csv_file *f) {
     blv_table *t = &f->t;
     blv_reading *r = f->r;
     bool again = false;
@@ -540,7 +336,7 @@ static blv_error read_part(csv_file *f) {
 }
 
 /* What is not certain about the first line, and about commas. */
-static blv_error note_doubts(const csv_file *f) {
+static blv_error note_doubts(const blv_csv_file *f) {
     const blv_table *t = &f->t;
     const blv_read_options *o = &f->r->options;
     blv_dataset *d = f->r->dataset;
@@ -561,7 +357,7 @@ static blv_error note_doubts(const csv_file *f) {
     return blv_need_memory(told, f->r->why);
 }
 
-static blv_error read_table(csv_file *f) {
+static blv_error read_table(blv_csv_file *f) {
     blv_table *t = &f->t;
     blv_dataset *d = f->r->dataset;
     bool again = true;
@@ -590,7 +386,7 @@ static blv_error read_table(csv_file *f) {
 }
 
 blv_error blv_read_csv(blv_reading *r) {
-    csv_file f = {.r = r, .t = {.r = r}};
+    blv_csv_file f = {.r = r, .t = {.r = r}};
     const char *header = r->options.header;
     if (header && strcmp(header, "yes") != 0 && strcmp(header, "no") != 0)
         return blv_explain(r->why, BLV_E_VALUE, "header is '%.60s'; expected yes or no", header);

@@ -1,0 +1,35 @@
+/* A file of CSV, TSV or ARFF while it is read as a table. */
+#pragma once
+
+#include "data/csv.h"
+#include "data/data_table.h"
+#include "data/row_text.h"
+
+typedef enum blv_csv_how { AS_NUMBER, AS_TEXT, NOT_AT_ALL } blv_csv_how;
+
+typedef struct blv_csv_file {
+    blv_reading *r;
+    blv_csv csv;
+    blv_table t;
+    unsigned char *how; /* to read each column: blv_csv_how */
+
+    blv_csv_field *first; /* a copy of the first record */
+    size_t first_count, first_line;
+    bool header;            /* it holds names */
+    bool header_certain;    /* found from all rows */
+    bool decimal_comma;     /* 1,5 rather than 1.5 */
+    size_t commas;          /* fields that would be numbers with it */
+    size_t grouped;         /* of these, 1,234 and the like: it may separate thousands */
+    blv_shown_text comma;   /* the first of them */
+    size_t points;          /* fields that are numbers without it only */
+    uint64_t cells_checked; /* of the table: they may take their memory */
+    size_t rows_known;      /* from an earlier pass; 0: this is the first */
+} blv_csv_file;
+
+/* Empty, NA and the like; a declared level is a value whatever it looks like. */
+bool blv_csv_is_missing(const blv_csv_field *field);
+/* With a point, or with a decimal comma where commas do not separate fields. */
+bool blv_csv_looks_a_number(const blv_csv_file *file, const blv_csv_field *field);
+/* A row of the table, its label, true label and weight. */
+blv_error blv_csv_take_row(blv_csv_file *file, const blv_csv_field *fields, size_t count,
+                           size_t line);

@@ -1,0 +1,190 @@
+/* The rows of a table in text: fields as numbers or texts, labels and weights. */
+#include "base/number_text.h"
+#include "data/csv_file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Fields ---- */
+
+/* The number with a comma, and digits behind it, where it has a point; fields are at most 63
+ * characters long. */
+static bool comma_number(const blv_csv_field *field, double *value) {
+    char copy[64];
+    if (field->length == 0 || field->length >= sizeof copy ||
+        memchr(field->text, '.', field->length))
+        return false;
+    memcpy(copy, field->text, field->length);
+    copy[field->length] = '\0';
+    char *comma = strchr(copy, ',');
+    if (comma && !comma[1])
+        return false;
+    if (comma)
+        *comma = '.';
+    return strlen(copy) == field->length && blv_number_parse(copy, value) == 0;
+}
+
+static bool point_number(const blv_csv_field *field, double *value) {
+    if (field->number) {
+        *value = field->value;
+        return true;
+    }
+    return field->length > 0 && blv_decimal(field->text, value) == field->text + field->length &&
+           isfinite(*value);
+}
+
+static bool field_number(const blv_csv_file *f, const blv_csv_field *field, double *value) {
+    return f->decimal_comma ? comma_number(field, value) : point_number(field, value);
+}
+
+/* A field that is a number with a decimal comma: all rows are read again with that known. */
+static void note_comma(blv_csv_file *f, const blv_csv_field *field) {
+    const char *text = field->text + (*field->text == '-');
+    const size_t digits = strspn(text, "0123456789");
+    if (f->commas++ == 0)
+        f->comma = blv_show(field->text, field->length);
+    f->grouped += *text != '0' && digits >= 1 && digits <= 3 &&
+                  strspn(text + digits + 1, "0123456789") == 3 &&
+                  text + digits + 4 == field->text + field->length;
+}
+
+static blv_error reject_field(const blv_csv_file *f, size_t line, size_t column,
+                              const blv_csv_field *field, const char *expected) {
+    char name[64] = "";
+    if (f->t.named)
+        snprintf(name, sizeof name, " (%.50s)", f->t.column[column].name);
+    return blv_explain(f->r->why, BLV_E_FORMAT,
+                       "%s: line %zu, column %zu of %zu%s: expected %s, found %s", f->r->shown,
+                       line, column + 1, f->t.count, name, expected,
+                       blv_show(field->text, field->length).text);
+}
+
+bool blv_csv_is_missing(const blv_csv_field *field) {
+    return !field->level && blv_is_missing(field->text, field->length);
+}
+
+bool blv_csv_looks_a_number(const blv_csv_file *f, const blv_csv_field *field) {
+    double value;
+    return field_number(f, field, &value) ||
+           (f->csv.delimiter != ',' && comma_number(field, &value));
+}
+
+/* ---- Rows ---- */
+
+static blv_error take_label(blv_csv_file *f, const blv_csv_field *field, size_t line) {
+    blv_reading *r = f->r;
+    size_t column = (size_t)f->t.label;
+    double target;
+    if (r->options.missing == BLV_MISSING_DROP && blv_csv_is_missing(field)) {
+        int32_t *label = blv_list_room(&r->label, 1, sizeof *label); /* the row will be left out */
+        if (r->options.real_targets)
+            return blv_add_target(r, NAN);
+        if (!label)
+            return blv_explain_memory(r->why);
+        label[0] = BLV_CODE_MISSING;
+        r->label.count++;
+        return BLV_OK;
+    }
+    if (r->options.real_targets) {
+        const bool number = field_number(f, field, &target);
+        if (!number && !blv_csv_looks_a_number(f, field))
+            return reject_field(f, line, column, field, "a finite number");
+        if (!number)
+            note_comma(f, field);
+        return blv_add_target(r, number ? target : 0.0);
+    }
+    if (field->length == 0 ||
+        (r->options.targets != BLV_TARGETS_CLASSES && blv_csv_is_missing(field)))
+        return blv_explain(r->why, BLV_E_FORMAT,
+                           "%s: line %zu, column %zu of %zu: expected a label, found %s; %srows "
+                           "without one are left out where missing values are dropped",
+                           r->shown, line, column + 1, f->t.count,
+                           blv_show(field->text, field->length).text,
+                           f->t.label_guessed ? "name another column with label, or " : "");
+    if (memchr(field->text, 0, field->length))
+        return blv_explain(r->why, BLV_E_FORMAT,
+                           "%s: line %zu, column %zu of %zu: the label has a zero byte", r->shown,
+                           line, column + 1, f->t.count);
+    return blv_add_label_text(f->r, &f->r->label, field->text, field->length, r->shown, line);
+}
+
+static blv_error take_truth(blv_csv_file *f, const blv_csv_field *field, size_t line) {
+    if (field->length == 0 || memchr(field->text, 0, field->length))
+        return blv_explain(f->r->why, BLV_E_FORMAT,
+                           "%s: line %zu, column %zu of %zu: expected a label, found %s",
+                           f->r->shown, line, (size_t)f->t.truth + 1, f->t.count,
+                           blv_show(field->text, field->length).text);
+    return blv_add_label_text(f->r, &f->r->truth, field->text, field->length, f->r->shown, line);
+}
+
+static blv_error take_weight(blv_csv_file *f, const blv_csv_field *field, size_t line) {
+    double *weight = blv_list_room(&f->r->weight, 1, sizeof *weight);
+    if (!weight)
+        return blv_explain_memory(f->r->why);
+    if (!field_number(f, field, weight) && blv_csv_looks_a_number(f, field)) {
+        note_comma(f, field);
+        *weight = 0.0;
+    } else if (!field_number(f, field, weight) || *weight < 0.0) {
+        return reject_field(f, line, (size_t)f->t.weight, field, "a weight from 0 on");
+    }
+    f->r->weight.count++;
+    return BLV_OK;
+}
+
+/* A field that is not a number where one was looked for, or a text. */
+static blv_error take_other(blv_csv_file *f, size_t i, const blv_csv_field *field, size_t line,
+                            double *value) {
+    blv_column *c = &f->t.column[i];
+    bool missing = blv_csv_is_missing(field);
+    if (missing && f->r->options.missing == BLV_MISSING_ERROR)
+        return reject_field(f, line, i, field, "a value");
+    c->missing += missing;
+    if (f->how[i] == AS_NUMBER) {
+        if (blv_csv_looks_a_number(f, field))
+            note_comma(f, field);
+        f->points += f->decimal_comma && point_number(field, value);
+        if (!missing && c->words++ == 0) {
+            c->word_row = f->t.rows;
+            c->word_line = line;
+            c->word = blv_show(field->text, field->length);
+        }
+        *value = NAN;
+        return BLV_OK;
+    }
+    int32_t *code = blv_list_room(&c->code, 1, sizeof *code);
+    int32_t number = missing
+                         ? BLV_CODE_MISSING
+                         : (code ? blv_texts_number(&c->levels, field->text, field->length) : 0);
+    if (!code || (number < 0 && !missing))
+        return blv_explain_memory(f->r->why);
+    *code = number;
+    c->code.count++;
+    return BLV_OK;
+}
+
+blv_error blv_csv_take_row(blv_csv_file *f, const blv_csv_field *fields, size_t count,
+                           size_t line) {
+    blv_table *t = &f->t;
+    if (count != t->count)
+        return blv_explain(f->r->why, BLV_E_FORMAT,
+                           "%s: line %zu: %zu fields; expected %zu as in the first row",
+                           f->r->shown, line, count, t->count);
+    double *value = blv_list_room(&t->numbers, t->number_columns, sizeof *value);
+    if (!value)
+        return blv_explain_memory(f->r->why);
+    for (size_t i = 0; i < count; i++) {
+        if (f->how[i] == NOT_AT_ALL)
+            continue;
+        if (f->how[i] == AS_TEXT || !field_number(f, &fields[i], value))
+            BLV_CHECK(take_other(f, i, &fields[i], line, value));
+        value += f->how[i] == AS_NUMBER;
+    }
+    t->numbers.count += t->number_columns;
+    t->rows++;
+    if (f->t.weight != BLV_NO_COLUMN)
+        BLV_CHECK(take_weight(f, &fields[f->t.weight], line));
+    if (f->t.label != BLV_NO_COLUMN)
+        BLV_CHECK(take_label(f, &fields[f->t.label], line));
+    return f->t.truth == BLV_NO_COLUMN ? BLV_OK : take_truth(f, &fields[f->t.truth], line);
+}
