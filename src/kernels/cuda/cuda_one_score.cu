@@ -16,27 +16,21 @@ template <class real> __device__ real sum_of_row(real value) {
     return value;
 }
 
-/* The threads of a task: the block, or half of it. */
+/* The threads of a pass: the block, or half of it. */
 template <int WARPS> __device__ int place_in_team() {
     return int(threadIdx.x) % (32 * WARPS);
 }
-template <int WARPS> __device__ void meet_team() {
-    if (blockDim.x == 32 * WARPS)
-        __syncthreads();
-    else
-        asm volatile("bar.sync %0, %1;" ::"r"(1 + int(threadIdx.x) / (32 * WARPS)), "n"(32 * WARPS)
-                     : "memory");
-}
 
-/* Sums of the warps, by column, of the gradient and of H v. */
+/* Sums of the warps: by column, of the gradient and of H v, and of the losses. */
 template <int PER, int WARPS> struct pass_room {
     double sum[2][WARPS][LANES * PER];
     double loss[WARPS];
 };
 
-/* The sums of the team, by its first threads, in the place of the first warp. */
+/* The sums of the team by its first threads, in the place of the first warp; losses stay with their
+ * warps. All threads of the block meet here, whatever their team does. */
 template <class real, int PER, int WARPS>
-__device__ void sum_block(const real *g, const real *h, pass_room<PER, WARPS> &room) {
+__device__ void sum_team(const real *g, const real *h, double loss, pass_room<PER, WARPS> &room) {
     const int me = place_in_team<WARPS>(), warp = me / 32, lane = me % 32;
 #pragma unroll
     for (int p = 0; p < PER; p++) {
@@ -49,7 +43,10 @@ __device__ void sum_block(const real *g, const real *h, pass_room<PER, WARPS> &r
                 room.sum[kind][warp][lane + LANES * p] = double(s[kind]);
         }
     }
-    meet_team<WARPS>();
+    loss = gpu::sum_of_warp(loss);
+    if (lane == 0)
+        room.loss[warp] = loss;
+    __syncthreads();
     if (me < 2 * LANES * PER) {
         const int kind = me / (LANES * PER), j = me % (LANES * PER);
         double of_warp[WARPS], s = 0.0;
@@ -89,21 +86,23 @@ __device__ row_values<real, PER> load_row(const sweep_task<real> &a, size_t i, i
     return r;
 }
 
-/* ALONE: one block, or half of it, which writes the outputs. */
+/* ALONE: half of a block, which writes the outputs; idle: which only comes along. */
 template <class real, int PER, int WARPS, bool ALONE>
 __device__ void one_score_rows(const sweep_task<real> &a, const finish_task<real> &f,
-                               pass_room<PER, WARPS> &room, real *partial, double *losses) {
+                               pass_room<PER, WARPS> &room, real *partial, double *losses,
+                               bool idle = false) {
     constexpr int BLOCK = 32 * WARPS;
     constexpr bool AHEAD = PER * sizeof(real) <= 32; /* there are registers for two rows */
     static_assert(2 * LANES * PER <= BLOCK, "a thread has one output");
     const int me = place_in_team<WARPS>(), lane = me % LANES;
+    const size_t count = idle ? 0 : a.count;
     const size_t groups = size_t(gridDim.x) * (BLOCK / LANES);
     /* all lanes of a warp stay together */
     const size_t first = (blockIdx.x * size_t(BLOCK) + size_t(me)) / LANES,
                  in_warp = first % (32 / LANES);
     size_t turn = first - in_warp;
     row_values<real, PER> next;
-    if (AHEAD && turn < a.count)
+    if (AHEAD && turn < count)
         next = load_row<real, PER>(a, turn + in_warp, lane);
     real w[PER], v[PER], g[PER], h[PER];
 #pragma unroll
@@ -116,7 +115,7 @@ __device__ void one_score_rows(const sweep_task<real> &a, const finish_task<real
     /* what the output of this thread is made with */
     const bool second_output = me >= LANES * PER;
     const size_t column = size_t(me % (LANES * PER));
-    const bool has_output = me < 2 * LANES * PER && column < a.columns &&
+    const bool has_output = !idle && me < 2 * LANES * PER && column < a.columns &&
                             (second_output ? a.hessian : a.gradient);
     real of_column = 0, of_class = 0, at = 0;
     if (ALONE && has_output) {
@@ -125,11 +124,11 @@ __device__ void one_score_rows(const sweep_task<real> &a, const finish_task<real
         at = (second_output ? f.v : f.w)[column];
     }
     double loss = 0.0;
-    for (; turn < a.count; turn += groups) {
+    for (; turn < count; turn += groups) {
         row_values<real, PER> r;
         if constexpr (AHEAD) {
             r = next;
-            if (turn + groups < a.count)
+            if (turn + groups < count)
                 next = load_row<real, PER>(a, turn + groups + in_warp, lane);
         } else {
             r = load_row<real, PER>(a, turn + in_warp, lane);
@@ -157,9 +156,7 @@ __device__ void one_score_rows(const sweep_task<real> &a, const finish_task<real
             loss += double(weight) * double(of_row);
         }
     }
-    const int outputs = (a.gradient ? 1 : 0) + (a.hessian ? 1 : 0);
-    if (outputs > 0)
-        sum_block<real, PER, WARPS>(g, h, room);
+    sum_team<real, PER, WARPS>(g, h, loss, room);
     if (has_output) { /* which this thread has summed */
         const double sum = room.sum[second_output][0][column];
         if constexpr (ALONE) {
@@ -167,25 +164,21 @@ __device__ void one_score_rows(const sweep_task<real> &a, const finish_task<real
             (second_output ? f.hessian : f.gradient)[column] =
                 real(f.scale * sum + (ridge != 0.0 ? ridge * double(at) : 0.0));
         } else {
-            partial[(blockIdx.x * size_t(outputs) + (second_output && a.gradient)) * a.columns +
-                    column] = real(sum);
+            const size_t outputs = (a.gradient ? 1 : 0) + (a.hessian ? 1 : 0);
+            partial[(blockIdx.x * outputs + (second_output && a.gradient)) * a.columns + column] =
+                real(sum);
         }
     }
-    if (ALONE && !f.to)
+    if (me > 0 || idle || (ALONE && !f.to))
         return;
-    loss = gpu::sum_of_warp(loss);
-    if (me % 32 == 0)
-        room.loss[me / 32] = loss;
-    meet_team<WARPS>();
-    if (me == 0) {
-        for (int other = 1; other < WARPS; other++)
-            loss += room.loss[other];
-        if constexpr (ALONE) {
-            f.to->value[0] = f.scale * loss;
-            gpu::reply(f.to, f.number);
-        } else {
-            losses[blockIdx.x] = loss;
-        }
+    loss = room.loss[0];
+    for (int other = 1; other < WARPS; other++)
+        loss += room.loss[other];
+    if constexpr (ALONE) {
+        f.to->value[0] = f.scale * loss;
+        gpu::reply(f.to, f.number);
+    } else {
+        losses[blockIdx.x] = loss;
     }
 }
 
@@ -243,11 +236,10 @@ __global__ void __launch_bounds__(gpu::BLOCK, 1)
     struct sweeps {
         pass_room<PER, HALF> (&room)[2];
         __device__ void operator()(const gpu::block_program &p, int first, int second = -1) const {
-            const int half = int(threadIdx.x) / (32 * HALF), number = half ? second : first;
-            if (number < 0)
-                return;
-            const small_sweep<real> &s = sweep_of<real>(p, number);
-            one_score_rows<real, PER, HALF, true>(s.a, s.f, room[half], nullptr, nullptr);
+            const int half = int(threadIdx.x) / (32 * HALF);
+            const bool idle = half == 1 && second < 0;
+            const small_sweep<real> &s = sweep_of<real>(p, half == 0 || idle ? first : second);
+            one_score_rows<real, PER, HALF, true>(s.a, s.f, room[half], nullptr, nullptr, idle);
         }
     };
     gpu::run_programs(list, sweeps{room}, [](const gpu::block_program &p) {
