@@ -164,6 +164,21 @@ json_near "$r2" 1e-6 r2
 run 0 tune numbers.csv --val numbers.csv --test numbers.csv --real
 out_has "TEST RMSE"
 refused "labels name classes here" clean numbers.csv --real
+# the model keeps how columns become features: the label is not the last one, a level and a number are missing
+awk -F, -v OFS=, 'NR == 1 { print "amount,tint", $1, $2; next }
+    { tint = NR % 3 ? (NR % 2 ? "red" : "blue") : "green"
+      print 5 * $1 - $2 + (tint == "red" ? 4 : 0), tint, $1, $2 }' train.csv >tinted.csv
+run 0 tune tinted.csv --label amount -o tinted.npz --json
+run 0 predict tinted.npz tinted.csv -o all.csv --json
+json_near "$(awk -F, 'NR > 1 { e += ($2 - $3) ^ 2; n++ } END { printf "%.9f\n", sqrt(e / n) }' all.csv)" 1e-6 rmse
+grep -e amount -e ,red, tinted.csv | cut -d, -f2- | head -3 >two_rows.csv
+run 0 predict tinted.npz two_rows.csv -o two.csv --quiet
+grep ,red, all.csv | cut -d, -f2 | head -2 >expected
+tail -n +2 two.csv | cut -d, -f2 >found
+same found expected
+echo "tint,f0,f1
+red,,1" >hole.csv
+run 0 predict tinted.npz hole.csv --quiet
 
 # ---- a validation set that cannot tell many penalties: one is kept
 head -41 val.csv >small.csv
