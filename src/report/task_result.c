@@ -108,6 +108,8 @@ static blv_error put_models(FILE *out, const char *models, const char *align,
         model m;
         char text[5][REPORT_CELL];
         const char *cells[5] = {0};
+        if (strcmp(key, "result") == 0) /* one of the others */
+            continue;
         if (error == BLV_OK)
             error = blv_record_read(model_fields, &m, value, NULL);
         if (error != BLV_OK)

@@ -164,6 +164,15 @@ json_near "$r2" 1e-6 r2
 run 0 tune numbers.csv --val numbers.csv --test numbers.csv --real
 out_has "TEST RMSE"
 refused "labels name classes here" clean numbers.csv --real
+# a solver that fails: one penalty, and the reason in all that is said and stored
+run 0 tune train.csv --solver soba --set step_x=1e300 --set step_y=1e300 --json
+json one\ for\ all models result name
+"$json_get" out failure | grep -q "solver soba: diverged" || fail "$case_name: reason in JSON"
+run 0 tune train.csv --solver soba --set step_x=1e300 --set step_y=1e300
+out_has "Many penalties could not be learned: solver soba: diverged"
+run 0 report "$(sed -n "s/^Stored as run \([0-9]*\);.*/\1/p" out)" --no-plots -o page.html
+grep -q "many could not be learned: solver soba: diverged" page.html || fail "page: why not many"
+[ "$(grep -c "<td>one for all</td>" page.html)" -eq 1 ] || fail "page: the result is not listed again"
 # the model keeps how columns become features: the label is not the last one, a level and a number are missing
 awk -F, -v OFS=, 'NR == 1 { print "amount,tint", $1, $2; next }
     { tint = NR % 3 ? (NR % 2 ? "red" : "blue") : "green"
