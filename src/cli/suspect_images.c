@@ -218,14 +218,15 @@ static void put_rows(FILE *out, const blv_task_sets *sets, const blv_clean_resul
                      size_t count) {
     static const char *const titles[] = {"Row", "Label", "Right", "Believed", "Speaks against it"};
     const blv_dataset_view *v = blv_dataset_view_of(sets->train);
-    report_html_table_begin(out, "rlrll", titles);
+    const char *align = r->model_text ? "rlrll" : "rlrl"; /* else there is no model to ask */
+    report_html_table_begin(out, align, titles);
     for (size_t i = 0; i < count; i++) {
         const size_t row = r->order[i];
         char number[32], right[32], against[CAPTION];
         snprintf(number, sizeof number, "%zu", row);
         snprintf(right, sizeof right, "%.2g%%", 100.0 * r->label_probability[row]);
         cli_print_against(sets, r, row, against, sizeof against);
-        report_html_table_row(out, "rlrll",
+        report_html_table_row(out, align,
                               (const char *const[]){number, v->class_names[v->label[row]], right,
                                                     v->class_names[r->believed[row]], against});
     }

@@ -139,12 +139,13 @@ static blv_error put_clean(FILE *out, const blv_run_info *run, const result *r) 
                                          "Right on test rows"};
     static const char *const columns[] = {"val_accuracy", "test_accuracy", NULL};
     const truth *t = &r->truth;
-    report_html_paragraph(out,
-                          "%.200s: %" PRIu64 " of %" PRIu64 " rows are suspect (%.1f%%). Estimated "
-                          "share of wrong labels: %.1f%%%s.",
-                          train_of(run), r->suspects, r->rows,
-                          100.0 * (double)r->suspects / (double)r->rows, 100.0 * r->estimated_wrong,
-                          r->all_may_be_right ? ", and none is about as likely" : "");
+    report_html_paragraph(
+        out,
+        "%.200s: %" PRIu64 " of %" PRIu64 " rows are suspect (%.1f%%). Estimated "
+        "share of wrong labels: %.1f%%%s.",
+        train_of(run), r->suspects, r->rows, 100.0 * (double)r->suspects / (double)r->rows,
+        100.0 * r->estimated_wrong,
+        r->all_may_be_right && r->estimated_wrong >= 0.0005 ? ", and none is about as likely" : "");
     if (!isnan(r->false_alarms))
         report_html_paragraph(out, "Right labels expected among the suspects: %.0f%%.",
                               100.0 * r->false_alarms);
