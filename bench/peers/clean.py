@@ -1,6 +1,6 @@
 """bilevel clean against cleanlab and against a model of the trusted rows alone, nothing tuned.
 
-    clean.py BILEVEL [--only NAME,...] [--group development|seen|held-out|last|fresh|new] [--rows N] [--seeds N]
+    clean.py BILEVEL [--only NAME,...] [--group development|seen|held-out|last|fresh|new|unseen] [--rows N] [--seeds N]
              [--peers FILE] [--alone] [--markdown FILE] [--sets]
     clean.py BILEVEL --right [--group ...] [--only ...] [--rows N] [--seeds N]
     clean.py BILEVEL --promises [--group ...] [--only ...] [--rows N] [--seeds N]
@@ -154,6 +154,16 @@ SETS = {
         "frogs": lambda: table("DAAG", "frogs", "pres.abs"),
         "infertility": lambda: table("datasets", "infert", "case", ["stratum", "pooled.stratum"]),
         "insurance": lambda: table("AER", "HealthInsurance", "insurance"),
+    },
+    "unseen": {
+        "fast food": lambda: table("openintro", "fastfood", "restaurant", ["item"]),
+        "mortgages": lambda: table("AER", "HMDA", "deny"),
+        "cirrhosis": lambda: table("survival", "pbc", "status", ["id", "time"]),
+        "substances": lambda: table("mosaicData", "HELPrct", "substance", ["id"]),
+        "yogurt": lambda: table("Ecdat", "Yogurt", "choice", ["id"]),
+        "head injuries": lambda: table("DAAG", "headInjury", "clinically.important.brain.injury"),
+        "personality": lambda: table("psych", "bfi", "gender"),
+        "diamonds": lambda: table("Stat2Data", "Diamonds", "Color"),
     },
 }
 

@@ -164,6 +164,19 @@ json_near "$r2" 1e-6 r2
 run 0 tune numbers.csv --val numbers.csv --test numbers.csv --real
 out_has "TEST RMSE"
 refused "labels name classes here" clean numbers.csv --real
+# times in seconds and values beyond f32: scaled in f64, so that f32 learns the same
+awk -F, -v OFS=, 'NR == 1 { print "when", "size", $NF; next }
+    { print 1600000000 + int(100 * $1), $2 * 1e40, $NF }' train.csv >times.csv
+sed '9s/^[0-9]*,/,/' times.csv >hole.csv
+for file in times hole; do
+    for precision in f32 f64; do
+        run 0 tune $file.csv --val times.csv --precision $precision --json
+        "$json_get" out models one held_out_loss >$precision
+        run 0 tune $file.csv --precision $precision --json
+        "$json_get" out models one held_out_loss >>$precision
+    done
+    paste f32 f64 | awk '{ if (($1 - $2) ^ 2 > 1e-8) exit 1 }' || fail "$file.csv: f32 learns something else: $(paste f32 f64)"
+done
 # a solver that fails: one penalty, and the reason in all that is said and stored
 run 0 tune train.csv --solver soba --set step_x=1e300 --set step_y=1e300 --json
 json one\ for\ all models result name
