@@ -14,7 +14,8 @@ both with as many rows flagged as are wrong. "none": runs that flag nothing, "em
 lose all rows. Development sets were looked at while the method was made, seen sets at the end of an
 earlier version of it, held-out sets at the end of two and of this one, the last ones at the end of one
 and of this one, the fresh ones at the end of this one and after a change of how many are flagged,
-the new ones when that change was made. Files of some are in the folder BILEVEL_DATA.
+the new ones when that change was made, the unseen ones once, at the end of all changes. Files of some are
+in the folder BILEVEL_DATA.
 --peers: figures of the others are kept there, to be used again; BILEVEL "-" makes only these, --alone none.
 --right: the labels as they are, none made wrong: the share of rows that is flagged, set by set.
 --promises: AUROC with none, a quarter, a half and all of the trusted rows; in how many runs of how many
