@@ -126,6 +126,38 @@ static void test_no_information(void **state) {
     assert_true(sure <= LUCKY);
 }
 
+/* Features that tell next to nothing, as the model says: no wrong label is the likeliest number of
+ * them, and many are about as likely, so that the estimate is not 0 beside labels that may be
+ * wrong, and the most suspicious row is told. */
+static void test_nothing_is_known(void **state) {
+    (void)state;
+    enum { ROWS = 300 };
+    static double x[ROWS], p[2 * ROWS];
+    static int32_t label[ROWS];
+    for (size_t i = 0; i < ROWS; i++) { /* of each 50 rows 19 or 16 are of the second class */
+        x[i] = i % 2 ? 1.0 : -1.0;
+        label[i] = i / 2 % 50 < (i % 2 ? 19 : 16);
+        p[2 * i + 1] = i % 2 ? 0.38 : 0.32;
+        p[2 * i] = 1.0 - p[2 * i + 1];
+    }
+    const blv_dataset_view view = {.size = sizeof view,
+                                   .rows = ROWS,
+                                   .columns = 1,
+                                   .dense = x,
+                                   .stride = 1,
+                                   .classes = 2,
+                                   .label = label};
+    blv_task_sets *sets = task_sets_of(&view);
+    const blv_clean_options options = {.size = sizeof options, .probabilities = p};
+    blv_clean_result *r = task_clean(sets, &options, NULL);
+    assert_true(r->caution_count > 0 && strstr(r->cautions[0], "is a guess"));
+    assert_true(r->all_may_be_right);
+    if (!(r->estimated_wrong > 0.05 && r->suspects > 0))
+        fail_msg("estimate %g, %zu suspects", r->estimated_wrong, r->suspects);
+    blv_clean_result_destroy(r);
+    blv_task_sets_destroy(sets);
+}
+
 /* Two classes that overlap (the best model errs in 16% of the rows), judged by the probabilities
  * that they were drawn from; every wrong_each-th label is wrong (0: none). */
 enum { OVERLAP_ROWS = 3000 };
@@ -162,13 +194,15 @@ static void test_share(void **state) {
     enum { BINS = 4 };
     static bool wrong[OVERLAP_ROWS];
     blv_clean_result *r = clean_overlap(0, wrong);
-    assert_true(r->estimated_wrong < 0.03 && r->suspects < OVERLAP_ROWS * 3 / 100);
+    assert_true(r->all_may_be_right && r->estimated_wrong < 0.03 &&
+                r->suspects < OVERLAP_ROWS * 3 / 100);
     blv_clean_result_destroy(r);
     for (size_t each = 3; each <= 9; each += 3) {
         double expected[BINS] = {0}, right[BINS] = {0}, rows[BINS] = {0};
         r = clean_overlap(each, wrong);
         assert_true(fabs(r->estimated_wrong - 1.0 / (double)each) < 0.05);
         const double many = r->estimated_wrong * OVERLAP_ROWS;
+        assert_true(!r->all_may_be_right);
         assert_true(fabs((double)r->suspects - many) < 0.1 * many);
         for (size_t i = 0; i < OVERLAP_ROWS; i++) {
             const size_t bin = (size_t)fmin(BINS * r->label_probability[i], BINS - 1);
@@ -302,10 +336,13 @@ static void test_tree(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_noise),   cmocka_unit_test(test_skewed),
-        cmocka_unit_test(test_overlap), cmocka_unit_test(test_no_information),
-        cmocka_unit_test(test_share),   cmocka_unit_test(test_forest),
-        cmocka_unit_test(test_tree)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_noise),
+                                       cmocka_unit_test(test_skewed),
+                                       cmocka_unit_test(test_overlap),
+                                       cmocka_unit_test(test_no_information),
+                                       cmocka_unit_test(test_nothing_is_known),
+                                       cmocka_unit_test(test_share),
+                                       cmocka_unit_test(test_forest),
+                                       cmocka_unit_test(test_tree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 """bilevel clean against cleanlab and against a model of the trusted rows alone, nothing tuned.
 
-    clean.py BILEVEL [--only NAME,...] [--group development|seen|held-out|last|fresh|new] [--rows N] [--seeds N]
+    clean.py BILEVEL [--only NAME,...] [--group development|seen|held-out|last|fresh|new|unseen] [--rows N] [--seeds N]
              [--peers FILE] [--alone] [--markdown FILE] [--sets]
     clean.py BILEVEL --right [--group ...] [--only ...] [--rows N] [--seeds N]
     clean.py BILEVEL --promises [--group ...] [--only ...] [--rows N] [--seeds N]
@@ -14,7 +14,8 @@ both with as many rows flagged as are wrong. "none": runs that flag nothing, "em
 lose all rows. Development sets were looked at while the method was made, seen sets at the end of an
 earlier version of it, held-out sets at the end of two and of this one, the last ones at the end of one
 and of this one, the fresh ones at the end of this one and after a change of how many are flagged,
-the new ones when that change was made. Files of some are in the folder BILEVEL_DATA.
+the new ones when that change was made, the unseen ones once, at the end of all changes. Files of some are
+in the folder BILEVEL_DATA.
 --peers: figures of the others are kept there, to be used again; BILEVEL "-" makes only these, --alone none.
 --right: the labels as they are, none made wrong: the share of rows that is flagged, set by set.
 --promises: AUROC with none, a quarter, a half and all of the trusted rows; in how many runs of how many
@@ -154,6 +155,16 @@ SETS = {
         "frogs": lambda: table("DAAG", "frogs", "pres.abs"),
         "infertility": lambda: table("datasets", "infert", "case", ["stratum", "pooled.stratum"]),
         "insurance": lambda: table("AER", "HealthInsurance", "insurance"),
+    },
+    "unseen": {
+        "fast food": lambda: table("openintro", "fastfood", "restaurant", ["item"]),
+        "mortgages": lambda: table("AER", "HMDA", "deny"),
+        "cirrhosis": lambda: table("survival", "pbc", "status", ["id", "time"]),
+        "substances": lambda: table("mosaicData", "HELPrct", "substance", ["id"]),
+        "yogurt": lambda: table("Ecdat", "Yogurt", "choice", ["id"]),
+        "head injuries": lambda: table("DAAG", "headInjury", "clinically.important.brain.injury"),
+        "personality": lambda: table("psych", "bfi", "gender"),
+        "diamonds": lambda: table("Stat2Data", "Diamonds", "Color"),
     },
 }
 

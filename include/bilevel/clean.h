@@ -90,6 +90,7 @@ typedef struct blv_clean_result {
     double threshold;       /* of no suspect the label is right with more probability */
     double estimated_wrong; /* share of wrong labels */
     double false_alarms;    /* the share that is expected among the suspects; NaN: no suspects */
+    bool all_may_be_right;  /* that none is wrong is about as likely as the estimate */
 
     size_t caution_count;
     const char *cautions[BLV_CLEAN_CAUTIONS]; /* what to know about this result, a line each */

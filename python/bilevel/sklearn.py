@@ -103,9 +103,15 @@ def _call(function: Any, kind: str, destroy: Any, *arguments: Any) -> Any:
     return result
 
 
+# From here on float32 does not hold every whole number.
+_INEXACT = 2.0**24
+
+
 def _as_single(X: Any) -> Any:
-    """The tasks work in single precision, as the command does."""
-    return X.astype(np.float32)
+    """The tasks work in single precision, as the command does, unless values do not fit into it."""
+    values = X.data if sparse.issparse(X) else X
+    wide = values.size > 0 and max(float(values.max()), -float(values.min())) >= _INEXACT
+    return X.astype(np.float64 if wide else np.float32)
 
 
 def _encode(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

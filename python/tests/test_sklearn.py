@@ -76,6 +76,18 @@ def test_kinds_of_input_give_the_same():
     np.testing.assert_array_equal(LabelCleaner().fit(frame, noisy).label_quality_, quality)
 
 
+def test_values_that_float32_does_not_hold():
+    random = np.random.default_rng(2)
+    seconds = random.integers(0, 400, 400)
+    y = (seconds + 60 * random.normal(size=400) > 200).astype(int)
+    near, far = seconds[:, None].astype(float), seconds[:, None] + 1.6e9
+    expected = TunedLogisticRegression().fit(near, y).predict_proba(near)
+    found = TunedLogisticRegression().fit(far, y).predict_proba(far)
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+    quality = LabelCleaner().fit(far * 1e40, y).label_quality_
+    np.testing.assert_allclose(quality, LabelCleaner().fit(near, y).label_quality_, atol=0.05)
+
+
 def test_sparse_rows_and_names_of_classes():
     X, _, noisy, wrong = noisy_digits(rows=400)
     names = np.array([f"digit {i}" for i in range(10)])[noisy]

@@ -138,6 +138,14 @@ static cli_image find_image(const blv_task_sets *sets) {
     return (cli_image){.width = side, .height = side, .channels = 1};
 }
 
+static cli_image image_of(const cli_image *given, const blv_task_sets *sets) {
+    return given->is_given ? *given : find_image(sets);
+}
+
+bool cli_rows_are_images(const cli_image *given, const blv_task_sets *sets) {
+    return image_of(given, sets).width > 0;
+}
+
 /* ---- The pictures ---- */
 
 static void find_range(report_picture *pictures, size_t count, size_t values) {
@@ -187,11 +195,6 @@ static void put_pictures(FILE *out, const cli_image *image, const blv_task_sets 
 
 /* ---- Other rows ---- */
 
-bool cli_features_tell(const blv_task_sets *sets) {
-    const blv_dataset_view *v = blv_dataset_view_of(sets->train);
-    return v->feature_names && !names_are_numbered(v, sets->features);
-}
-
 void cli_print_against(const blv_task_sets *sets, const blv_clean_result *r, size_t row, char *text,
                        size_t size) {
     const blv_dataset_view *v = blv_dataset_view_of(sets->train);
@@ -201,9 +204,12 @@ void cli_print_against(const blv_task_sets *sets, const blv_clean_result *r, siz
     *text = '\0';
     for (size_t a = 0; a < BLV_CLEAN_AGAINST && length < size; a++) {
         const uint32_t j = r->against[row * BLV_CLEAN_AGAINST + a];
-        if (j != BLV_CLEAN_NO_FEATURE && v->feature_names)
-            length += (size_t)snprintf(text + length, size - length, "%s%.40s %.4g",
-                                       length ? ", " : "", v->feature_names[j], values[j]);
+        char number[32];
+        snprintf(number, sizeof number, "feature %u:", (unsigned)j);
+        if (j != BLV_CLEAN_NO_FEATURE)
+            length +=
+                (size_t)snprintf(text + length, size - length, "%s%.40s %.4g", length ? ", " : "",
+                                 v->feature_names ? v->feature_names[j] : number, values[j]);
     }
     free(values);
 }
@@ -212,14 +218,15 @@ static void put_rows(FILE *out, const blv_task_sets *sets, const blv_clean_resul
                      size_t count) {
     static const char *const titles[] = {"Row", "Label", "Right", "Believed", "Speaks against it"};
     const blv_dataset_view *v = blv_dataset_view_of(sets->train);
-    report_html_table_begin(out, "rlrll", titles);
+    const char *align = r->model_text ? "rlrll" : "rlrl"; /* else there is no model to ask */
+    report_html_table_begin(out, align, titles);
     for (size_t i = 0; i < count; i++) {
         const size_t row = r->order[i];
         char number[32], right[32], against[CAPTION];
         snprintf(number, sizeof number, "%zu", row);
         snprintf(right, sizeof right, "%.2g%%", 100.0 * r->label_probability[row]);
         cli_print_against(sets, r, row, against, sizeof against);
-        report_html_table_row(out, "rlrll",
+        report_html_table_row(out, align,
                               (const char *const[]){number, v->class_names[v->label[row]], right,
                                                     v->class_names[r->believed[row]], against});
     }
@@ -228,10 +235,10 @@ static void put_rows(FILE *out, const blv_task_sets *sets, const blv_clean_resul
 
 char *cli_suspect_sheet(const cli_image *given, const blv_task_sets *sets,
                         const blv_clean_result *r) {
-    cli_image image = given->is_given ? *given : find_image(sets);
+    const cli_image image = image_of(given, sets);
     size_t count = r->suspects < SHOWN ? r->suspects : SHOWN;
     char title[96];
-    if (count == 0 || (image.width == 0 && !cli_features_tell(sets)))
+    if (count == 0)
         return NULL;
     cli_text text;
     FILE *out = cli_text_begin(&text);

@@ -17,12 +17,10 @@ extern const blv_field cli_image_fields[];
 blv_error cli_image_parse(void *image, const char *text, blv_message *why);
 /* Ends the command where the rows do not have as many features. */
 void cli_image_check(const cli_image *image, const blv_task_sets *sets);
-/* A part of a page, to be freed; NULL where rows are no pictures and their features have no names,
- * or none is suspect. */
+/* A part of a page, to be freed; NULL where none is suspect. */
 char *cli_suspect_sheet(const cli_image *image, const blv_task_sets *sets,
                         const blv_clean_result *result);
-/* Whether the features have names other than numbered ones. */
-bool cli_features_tell(const blv_task_sets *sets);
+bool cli_rows_are_images(const cli_image *image, const blv_task_sets *sets);
 /* "petal_width 2.5, petal_length 6": the features that speak against the label of a suspect. */
 void cli_print_against(const blv_task_sets *sets, const blv_clean_result *result, size_t row,
                        char *text, size_t size);

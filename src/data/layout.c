@@ -84,7 +84,8 @@ static blv_error narrow(blv_dataset *d, blv_part_name part, size_t count, const 
         float value = (float)wide;
         if (!isfinite(value) && isfinite(wide))
             return blv_explain(why, BLV_E_FORMAT,
-                               "%s: the value %g does not fit into single precision", name, wide);
+                               "%s: the value %g does not fit into single precision (f64 has room)",
+                               name, wide);
         memcpy(bytes + i * sizeof value, &value, sizeof value);
     }
     void *trimmed = realloc(d->part[part]->data, (count > 0 ? count : 1) * sizeof(float));

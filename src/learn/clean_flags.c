@@ -190,12 +190,13 @@ static blv_error find_all_against(const blv_cleaning *c) {
 
 /* ---- All of it ---- */
 
-static void caution(blv_cleaning *c, bool surely) {
+static void caution(blv_cleaning *c) {
     if (!c->given->val)
         blv_clean_caution(c,
                           "no rows whose labels are known to be right (--val): wrong labels that "
-                          "follow a rule may pass for right ones");
-    if (!surely && c->result.suspects > 0)
+                          "follow a rule may pass for right ones, and right labels for wrong ones "
+                          "where classes overlap everywhere");
+    if (c->result.all_may_be_right && c->result.suspects > 0)
         blv_clean_caution(c, "all labels may be right: where classes overlap, right labels look "
                              "wrong too");
     if (c->result.spared > 0)
@@ -222,6 +223,7 @@ blv_error blv_clean_flag(blv_cleaning *c) {
     flag(c, &found, left);
     free(left);
     BLV_CHECK(find_all_against(c));
-    caution(c, found.surely);
+    c->result.all_may_be_right = !found.surely;
+    caution(c);
     return put_suspects_first(c);
 }

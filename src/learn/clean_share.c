@@ -22,8 +22,9 @@
  *
  * Where the labels are about as likely by the shares of the classes alone, the features seem to
  * have nothing to do with them: noise that turns every class into all others would explain them as
- * well as none. e is then the likeliest one and no larger, and it is not clear that any label is
- * wrong. */
+ * well as none. That one e is the likeliest, such as 0, then says little: e is the mean of all,
+ * weighted by the likelihood, or the likeliest one where that is larger, and it is not clear that
+ * any label is wrong. */
 #include "learn/clean_work.h"
 #include "learn/row_sets.h"
 
@@ -205,6 +206,22 @@ static double likelihood_without_features(const share_fit *f) {
     return sum;
 }
 
+/* Not more than rows look wrong. */
+static bool may_be(const blv_wrong_share *found, size_t at) {
+    return at < SHARES && share_step * (double)at <= found->apart + slack;
+}
+
+/* The mean of the shares, weighted by their likelihood. */
+static size_t mean_share(const share_fit *f, const blv_wrong_share *found) {
+    double sum = 0.0, weights = 0.0;
+    for (size_t s = 0; may_be(found, s); s++) {
+        const double weight = exp(f->fit[s] - found->likelihood);
+        sum += weight * (double)s;
+        weights += weight;
+    }
+    return weights > 0.0 ? (size_t)round(sum / weights) : 0;
+}
+
 /* The largest share that is about as likely as the likeliest, but not above the share of rows that
  * look wrong for that. */
 static size_t choose_share(const share_fit *f, blv_wrong_share *found) {
@@ -215,9 +232,12 @@ static size_t choose_share(const share_fit *f, blv_wrong_share *found) {
     found->likelihood = f->fit[best];
     found->blind = f->fit[best] < likelihood_without_features(f) + about_as_likely[false];
     found->surely = f->fit[0] < f->fit[best] - clearly_likelier && !found->vague && !found->blind;
-    for (at = best; !found->blind && at + 1 < SHARES &&
-                    share_step * (double)(at + 1) <= found->apart + slack &&
-                    f->fit[at + 1] >= f->fit[best] - about_as_likely[found->surely];)
+    if (found->blind) {
+        const size_t mean = mean_share(f, found);
+        return mean > best ? mean : best;
+    }
+    for (at = best;
+         may_be(found, at + 1) && f->fit[at + 1] >= f->fit[best] - about_as_likely[found->surely];)
         at++;
     return at;
 }

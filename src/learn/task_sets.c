@@ -2,12 +2,19 @@
 #include "base/arena.h"
 #include "base/message.h"
 #include "base/precision.h"
+#include "base/rank_exchange.h"
+#include "bilevel/ranks.h"
 #include "learn/row_sets.h"
 #include "learn/task_runner.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* From here on f32 does not hold every whole number. */
+static const double inexact_in_f32 = 16777216.0;
 
 typedef struct owned_sets {
     blv_task_sets sets;
@@ -16,6 +23,7 @@ typedef struct owned_sets {
     double *shift, *divisor;
     blv_dataset *raw; /* train before it was scaled, where values were missing */
     blv_task_scaling scaling;
+    bool wide; /* read in f64 and scaled before they are in f32 */
 } owned_sets;
 
 /* ---- Checks ---- */
@@ -82,14 +90,25 @@ static blv_error scale(blv_dataset *const *all, size_t count, blv_task_scaling s
     return BLV_OK;
 }
 
+static blv_error narrow(blv_dataset *const *all, size_t count, blv_message *why) {
+    for (size_t i = 0; i < count; i++) {
+        blv_dataset_view as = *blv_dataset_view_of(all[i]);
+        as.precision = BLV_F32;
+        BLV_CHECK(blv_dataset_align_to(all[i], NULL, &as, NULL, why));
+    }
+    return BLV_OK;
+}
+
 const blv_dataset *blv_task_raw(const blv_task_sets *sets) {
     return ((const owned_sets *)(const void *)sets)->raw;
 }
 
 blv_error blv_task_refill(const blv_task_sets *sets, blv_dataset *const *rows, size_t count,
                           blv_message *why) {
+    const owned_sets *o = (const owned_sets *)(const void *)sets;
     BLV_CHECK(blv_dataset_relearn(rows, count, why));
-    return scale(rows, count, ((const owned_sets *)(const void *)sets)->scaling, why);
+    BLV_CHECK(scale(rows, count, o->scaling, why));
+    return o->wide ? narrow(rows, count, why) : BLV_OK;
 }
 
 /* Weights in double precision, and the vectors that a solver keeps beside them. */
@@ -141,7 +160,8 @@ static blv_error prepare(owned_sets *o, blv_task_scaling scaling, bool stay_spar
             o->shift, o->divisor, why));
     if (has_fills(blv_dataset_recipe(s->train)))
         BLV_CHECK(blv_dataset_copy(s->train, &o->raw, why));
-    return scale(all, count, scaling, why);
+    BLV_CHECK(scale(all, count, scaling, why));
+    return o->wide ? narrow(all, count, why) : BLV_OK;
 }
 
 /* ---- What is known about them ---- */
@@ -250,6 +270,41 @@ static blv_error split_train(blv_task_sets *s, const blv_task_files *files, bool
     return blv_dataset_relearn(parts, 2, why);
 }
 
+/* Whether values lose digits in f32. */
+static blv_error are_inexact(const blv_dataset *set, bool *inexact, blv_message *why) {
+    const blv_dataset_view *v = blv_dataset_view_of(set);
+    const size_t held = v->ranks ? v->held : v->rows;
+    const size_t rows = v->dense ? held : 1;
+    const size_t width = v->dense ? v->columns : v->row_start[held];
+    double any = 0.0;
+    for (size_t i = 0; i < rows && any == 0.0; i++)
+        for (size_t k = 0; k < width && any == 0.0; k++)
+            any = fabs(blv_value_get(v->dense ? v->dense : v->value, v->precision,
+                                     i * v->stride + k)) >= inexact_in_f32;
+    if (v->ranks && !v->ranks->sum(v->ranks->context, 1, &any))
+        return blv_explain(why, BLV_E_DEVICE, BLV_NO_EXCHANGE);
+    *inexact = any > 0.0;
+    return BLV_OK;
+}
+
+/* Times in seconds differ in digits that f32 does not hold, and some values do not fit into it:
+ * where a file can be read again it is, in f64. After scaling, f32 does for all of them. */
+static blv_error read_train(owned_sets *o, const char *path, blv_read_options *reading,
+                            blv_message *why) {
+    struct stat about;
+    blv_error error = blv_dataset_read(&o->sets.train, path, reading, why);
+    bool again = error == BLV_E_FORMAT;
+    if (error == BLV_OK && reading->precision == BLV_F32)
+        BLV_CHECK(are_inexact(o->sets.train, &again, why));
+    if (!again || reading->precision != BLV_F32 || stat(path, &about) || !S_ISREG(about.st_mode))
+        return error;
+    blv_dataset_release(o->sets.train);
+    o->sets.train = NULL;
+    o->wide = true;
+    reading->precision = BLV_F64;
+    return blv_dataset_read(&o->sets.train, path, reading, why);
+}
+
 /* The layout is that of train; labels are in the file itself. */
 static blv_error read_files(owned_sets *o, const blv_task_files *files, blv_message *why) {
     blv_task_sets *s = &o->sets;
@@ -260,7 +315,7 @@ static blv_error read_files(owned_sets *o, const blv_task_files *files, blv_mess
     const bool stay_sparse = reading.layout == BLV_LAYOUT_SPARSE;
     bool truth_is_file = files->truth && access(files->truth, F_OK) == 0;
     reading.truth = truth_is_file ? NULL : files->truth;
-    BLV_CHECK(blv_dataset_read(&s->train, files->train, &reading, why));
+    BLV_CHECK(read_train(o, files->train, &reading, why));
     const bool real = files->for_tune && blv_dataset_view_of(s->train)->target;
     if (!real)
         BLV_CHECK(blv_dataset_expect_classes(s->train, files->train, why));

@@ -282,6 +282,12 @@ static double *copy_numbers(blv_tuning *t, const double *numbers, size_t count) 
     return copy ? memcpy(copy, numbers, count * sizeof *copy) : NULL;
 }
 
+/* Of the rows as given: those here, where targets are scaled, are a set that was not read. */
+static const char *copy_recipe(blv_tuning *t) {
+    const char *recipe = blv_dataset_recipe(t->sets->train);
+    return recipe ? blv_arena_copy(&t->arena, recipe) : NULL;
+}
+
 /* Names are those of the training rows, which stay as long as the result. */
 static blv_error make_model(blv_tuning *t) {
     const blv_dataset_view *train = blv_dataset_view_of(t->train);
@@ -304,7 +310,7 @@ static blv_error make_model(blv_tuning *t) {
                            .penalty = penalty,
                            .penalty_names = t->penalty_names,
                            .name = "the model",
-                           .recipe = blv_dataset_recipe(t->train)};
+                           .recipe = copy_recipe(t)};
     if (t->arena.failed)
         return blv_explain_memory(t->why);
     for (size_t k = 0; k < t->scores; k++) {

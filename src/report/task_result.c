@@ -41,7 +41,8 @@ static const blv_field truth_fields[] = {BLV_FIELD(truth, wrong, WHOLE),
 
 typedef struct result {
     uint64_t rows, suspects;
-    double estimated_wrong;
+    double estimated_wrong, false_alarms;
+    bool all_may_be_right;
     char **cautions;
     size_t caution_count;
     bool has_truth;
@@ -55,6 +56,8 @@ typedef struct result {
 static const blv_field result_fields[] = {BLV_FIELD(result, rows, WHOLE),
                                           BLV_FIELD(result, suspects, WHOLE),
                                           BLV_FIELD(result, estimated_wrong, REAL),
+                                          BLV_FIELD(result, false_alarms, REAL),
+                                          BLV_FIELD(result, all_may_be_right, BOOL),
                                           BLV_FIELD_ARRAY(result, cautions, caution_count, TEXTS),
                                           {.name = "truth",
                                            .kind = BLV_KIND_RECORD,
@@ -105,6 +108,8 @@ static blv_error put_models(FILE *out, const char *models, const char *align,
         model m;
         char text[5][REPORT_CELL];
         const char *cells[5] = {0};
+        if (strcmp(key, "result") == 0) /* one of the others */
+            continue;
         if (error == BLV_OK)
             error = blv_record_read(model_fields, &m, value, NULL);
         if (error != BLV_OK)
@@ -134,12 +139,16 @@ static blv_error put_clean(FILE *out, const blv_run_info *run, const result *r) 
                                          "Right on test rows"};
     static const char *const columns[] = {"val_accuracy", "test_accuracy", NULL};
     const truth *t = &r->truth;
-    report_html_paragraph(out,
-                          "%.200s: %" PRIu64 " of %" PRIu64 " rows are suspect (%.1f%%). Estimated "
-                          "share of wrong labels: %.1f%%.",
-                          train_of(run), r->suspects, r->rows,
-                          100.0 * (double)r->suspects / (double)r->rows,
-                          100.0 * r->estimated_wrong);
+    report_html_paragraph(
+        out,
+        "%.200s: %" PRIu64 " of %" PRIu64 " rows are suspect (%.1f%%). Estimated "
+        "share of wrong labels: %.1f%%%s.",
+        train_of(run), r->suspects, r->rows, 100.0 * (double)r->suspects / (double)r->rows,
+        100.0 * r->estimated_wrong,
+        r->all_may_be_right && r->estimated_wrong >= 0.0005 ? ", and none is about as likely" : "");
+    if (!isnan(r->false_alarms))
+        report_html_paragraph(out, "Right labels expected among the suspects: %.0f%%.",
+                              100.0 * r->false_alarms);
     for (size_t i = 0; i < r->caution_count; i++)
         report_html_paragraph(out, "Caution: %.300s.", r->cautions[i]);
     if (r->has_truth)

@@ -138,6 +138,9 @@ json 40 suspects
 json 0 iterations
 awk -F, '$3 == "suspect" && (($1 + 2) % 10 != 0 || $5 != ($2 + 1) % 10)' again.csv >wrong_rows
 [ ! -s wrong_rows ] || fail "$case_name: other rows are suspect"
+run 0 clean noisy.csv --image none --probabilities probabilities.csv
+out_has "BELIEVED"
+grep -q "SPEAKS AGAINST" out && fail "$case_name: no model, but features that speak against a label"
 head -9 probabilities.csv >few.csv
 refused "expected 400 rows of 10" clean noisy.csv --probabilities few.csv
 # in any order by their names, which all have then

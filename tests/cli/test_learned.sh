@@ -128,10 +128,17 @@ run 0 report 2 --no-plots -o page.html
 grep -q 'src="data:image/png;base64,' page.html && fail "page: images of rows that are none"
 grep -qF "Speaks against it" page.html ||
     fail "page: nothing about the features of suspects"
-run 0 clean noisy.csv --model linear --val val.csv --folds 2 --ridge 0.001 --image none --quiet
-attached 3 >found
-: >expected
-same found expected
+# rows that are said to be none are told by their features, on the terminal as on the page
+run 0 clean noisy.csv --model linear --val val.csv --folds 2 --ridge 0.001 --image none
+out_has "SPEAKS AGAINST IT"
+grep "right labels among the suspects" out | tr -dc '0-9%' >expected
+run 0 report 3 --no-plots -o page.html
+grep -qE "Right labels expected among the suspects: $(cat expected)\." page.html ||
+    fail "page: right labels among the suspects"
+grep -qE "<td>x[0-9]+ [0-9.]+, x[0-9]+ " page.html || fail "page: features against a label"
+sed 1d noisy.csv >nameless.csv
+run 0 clean nameless.csv --header no --label 64 --model linear --folds 2 --ridge 0.001 --image none --no-store
+grep -qE "feature [0-9]+: [0-9.]+, feature " out || fail "$case_name: features without names"
 run 0 clean named.csv --model linear --val named_val.csv --folds 2 --ridge 0.001 --image 16x4 --quiet
 attached 4 >found
 echo suspects.html >expected

@@ -164,6 +164,43 @@ json_near "$r2" 1e-6 r2
 run 0 tune numbers.csv --val numbers.csv --test numbers.csv --real
 out_has "TEST RMSE"
 refused "labels name classes here" clean numbers.csv --real
+# times in seconds and values beyond f32: scaled in f64, so that f32 learns the same
+awk -F, -v OFS=, 'NR == 1 { print "when", "size", $NF; next }
+    { print 1600000000 + int(100 * $1), $2 * 1e40, $NF }' train.csv >times.csv
+sed '9s/^[0-9]*,/,/' times.csv >hole.csv
+for file in times hole; do
+    for precision in f32 f64; do
+        run 0 tune $file.csv --val times.csv --precision $precision --json
+        "$json_get" out models one held_out_loss >$precision
+        run 0 tune $file.csv --precision $precision --json
+        "$json_get" out models one held_out_loss >>$precision
+    done
+    paste f32 f64 | awk '{ if (($1 - $2) ^ 2 > 1e-8) exit 1 }' || fail "$file.csv: f32 learns something else: $(paste f32 f64)"
+done
+# a solver that fails: one penalty, and the reason in all that is said and stored
+run 0 tune train.csv --solver soba --set step_x=1e300 --set step_y=1e300 --json
+json one\ for\ all models result name
+"$json_get" out failure | grep -q "solver soba: diverged" || fail "$case_name: reason in JSON"
+run 0 tune train.csv --solver soba --set step_x=1e300 --set step_y=1e300
+out_has "Many penalties could not be learned: solver soba: diverged"
+run 0 report "$(sed -n "s/^Stored as run \([0-9]*\);.*/\1/p" out)" --no-plots -o page.html
+grep -q "many could not be learned: solver soba: diverged" page.html || fail "page: why not many"
+[ "$(grep -c "<td>one for all</td>" page.html)" -eq 1 ] || fail "page: the result is not listed again"
+# the model keeps how columns become features: the label is not the last one, a level and a number are missing
+awk -F, -v OFS=, 'NR == 1 { print "amount,tint", $1, $2; next }
+    { tint = NR % 3 ? (NR % 2 ? "red" : "blue") : "green"
+      print 5 * $1 - $2 + (tint == "red" ? 4 : 0), tint, $1, $2 }' train.csv >tinted.csv
+run 0 tune tinted.csv --label amount -o tinted.npz --json
+run 0 predict tinted.npz tinted.csv -o all.csv --json
+json_near "$(awk -F, 'NR > 1 { e += ($2 - $3) ^ 2; n++ } END { printf "%.9f\n", sqrt(e / n) }' all.csv)" 1e-6 rmse
+grep -e amount -e ,red, tinted.csv | cut -d, -f2- | head -3 >two_rows.csv
+run 0 predict tinted.npz two_rows.csv -o two.csv --quiet
+grep ,red, all.csv | cut -d, -f2 | head -2 >expected
+tail -n +2 two.csv | cut -d, -f2 >found
+same found expected
+echo "tint,f0,f1
+red,,1" >hole.csv
+run 0 predict tinted.npz hole.csv --quiet
 
 # ---- a validation set that cannot tell many penalties: one is kept
 head -41 val.csv >small.csv

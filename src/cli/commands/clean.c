@@ -204,7 +204,9 @@ static void print_rule(const finding *f) {
     const blv_clean_result *r = f->result;
     printf("%s: %zu of %zu rows suspect (%.1f%%)\n", f->asked->training.train, r->suspects, r->rows,
            100.0 * (double)r->suspects / (double)r->rows);
-    printf("  estimated share of wrong labels   %.1f%%\n", 100.0 * r->estimated_wrong);
+    printf("  estimated share of wrong labels   %.1f%%%s\n", 100.0 * r->estimated_wrong,
+           r->all_may_be_right && r->estimated_wrong >= 0.0005 ? ", and none is about as likely"
+                                                               : "");
     if (!isnan(r->false_alarms))
         printf("  right labels among the suspects   %.0f%% expected\n", 100.0 * r->false_alarms);
     for (size_t i = 0; i < r->caution_count; i++)
@@ -234,7 +236,7 @@ static void print_models(const blv_clean_result *r) {
 
 static void print_suspects(const finding *f) {
     const blv_clean_result *r = f->result;
-    const bool tell = cli_features_tell(f->sets);
+    const bool tell = r->model_text && !cli_rows_are_images(&f->asked->image, f->sets);
     report_table shown = {.align = tell ? "rllll" : "rlll"};
     if (r->suspects == 0)
         return;
@@ -293,6 +295,7 @@ static const blv_field rule_fields[] = {BLV_FIELD(blv_clean_result, rows, SIZE),
                                         BLV_FIELD(blv_clean_result, suspects, SIZE),
                                         BLV_FIELD(blv_clean_result, threshold, REAL),
                                         BLV_FIELD(blv_clean_result, estimated_wrong, REAL),
+                                        BLV_FIELD(blv_clean_result, all_may_be_right, BOOL),
                                         BLV_FIELD(blv_clean_result, false_alarms, REAL),
                                         BLV_FIELD(blv_clean_result, spared, SIZE),
                                         {.name = "truth",

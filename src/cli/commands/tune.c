@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/outputs.h"
+#include "cli/terminal_text.h"
 #include "cli/text_table.h"
 #include "cli/training_options.h"
 #include "store/run_info.h"
@@ -168,6 +169,8 @@ static void print_models(const finding *f) {
 }
 
 static void print_choice(const blv_tune_result *r) {
+    if (*r->failure.text)
+        printf("\nMany penalties could not be learned: %s.\n", cli_shown(r->failure.text));
     if (isnan(r->gain_error)) {
         printf("\nThe model has one penalty for all, %.4g.\n", r->single);
         return;
@@ -265,6 +268,7 @@ static json_t *describe_finding(const finding *f) {
     cli_json_set(object, "penalty", blv_json_string(kind));
     cli_json_set(object, "penalties", cli_json_whole(r->model->penalties));
     cli_json_add(object, gain_fields, r);
+    cli_json_set(object, "failure", blv_json_string(*r->failure.text ? r->failure.text : NULL));
     cli_json_set(object, "penalty_of", penalty_list(r->model));
     cli_json_set(object, "models", models);
     cli_json_add(object, run_fields, r);
@@ -277,6 +281,9 @@ static json_t *describe_finding(const finding *f) {
 /* ---- The command ---- */
 
 static char *message_of(const blv_tune_result *r) {
+    if (*r->failure.text)
+        return cli_print("one penalty for all, %.4g; many could not be learned: %s", r->single,
+                         r->failure.text);
     return r->kept ? cli_print("%zu learned penalties are kept: gain in loss %.4g +- %.2g",
                                r->learned_count, r->gain, r->gain_error)
                    : cli_print("one penalty for all, %.4g", r->single);
