@@ -24,6 +24,7 @@ typedef struct blv_csv_file {
     size_t points;          /* fields that are numbers without it only */
     uint64_t cells_checked; /* of the table: they may take their memory */
     size_t rows_known;      /* from an earlier pass; 0: this is the first */
+    bool words_found;       /* below the first row: the numbers of this pass will not be needed */
 } blv_csv_file;
 
 /* Empty, NA and the like; a declared level is a value whatever it looks like. */

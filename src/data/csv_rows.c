@@ -132,35 +132,42 @@ static blv_error take_weight(blv_csv_file *f, const blv_csv_field *field, size_t
     return BLV_OK;
 }
 
-/* A field that is not a number where one was looked for, or a text. */
-static blv_error take_other(blv_csv_file *f, size_t i, const blv_csv_field *field, size_t line,
-                            double *value) {
+/* Whether the field is missing, which may not be allowed. */
+static blv_error find_missing(blv_csv_file *f, size_t i, const blv_csv_field *field, size_t line,
+                              bool *missing) {
+    *missing = blv_csv_is_missing(field);
+    f->t.column[i].missing += *missing;
+    return *missing && f->r->options.missing == BLV_MISSING_ERROR
+               ? reject_field(f, line, i, field, "a value")
+               : BLV_OK;
+}
+
+/* A field that is not a number where one was looked for. */
+static blv_error take_word(blv_csv_file *f, size_t i, const blv_csv_field *field, size_t line,
+                           double *value) {
     blv_column *c = &f->t.column[i];
-    bool missing = blv_csv_is_missing(field);
-    if (missing && f->r->options.missing == BLV_MISSING_ERROR)
-        return reject_field(f, line, i, field, "a value");
-    c->missing += missing;
-    if (f->how[i] == AS_NUMBER) {
-        if (blv_csv_looks_a_number(f, field))
-            note_comma(f, field);
-        f->points += f->decimal_comma && point_number(field, value);
-        if (!missing && c->words++ == 0) {
-            c->word_row = f->t.rows;
-            c->word_line = line;
-            c->word = blv_show(field->text, field->length);
-        }
-        *value = NAN;
-        return BLV_OK;
+    bool missing;
+    BLV_CHECK(find_missing(f, i, field, line, &missing));
+    if (blv_csv_looks_a_number(f, field))
+        note_comma(f, field);
+    f->points += f->decimal_comma && point_number(field, value);
+    f->words_found = f->words_found || (!missing && f->t.rows > 0);
+    if (!missing && c->words++ == 0) {
+        c->word_row = f->t.rows;
+        c->word_line = line;
+        c->word = blv_show(field->text, field->length);
     }
-    int32_t *code = blv_list_room(&c->code, 1, sizeof *code);
-    int32_t number = missing
-                         ? BLV_CODE_MISSING
-                         : (code ? blv_texts_number(&c->levels, field->text, field->length) : 0);
-    if (!code || (number < 0 && !missing))
-        return blv_explain_memory(f->r->why);
-    *code = number;
-    c->code.count++;
+    *value = NAN;
     return BLV_OK;
+}
+
+static blv_error take_text(blv_csv_file *f, size_t i, const blv_csv_field *field, size_t line,
+                           int32_t *code) {
+    bool missing;
+    BLV_CHECK(find_missing(f, i, field, line, &missing));
+    *code = missing ? BLV_CODE_MISSING
+                    : blv_texts_number(&f->t.column[i].levels, field->text, field->length);
+    return missing || *code >= 0 ? BLV_OK : blv_explain_memory(f->r->why);
 }
 
 blv_error blv_csv_take_row(blv_csv_file *f, const blv_csv_field *fields, size_t count,
@@ -171,16 +178,20 @@ blv_error blv_csv_take_row(blv_csv_file *f, const blv_csv_field *fields, size_t 
                            "%s: line %zu: %zu fields; expected %zu as in the first row",
                            f->r->shown, line, count, t->count);
     double *value = blv_list_room(&t->numbers, t->number_columns, sizeof *value);
-    if (!value)
+    int32_t *code = blv_list_room(&t->codes, t->code_columns, sizeof *code);
+    if (!value || !code)
         return blv_explain_memory(f->r->why);
     for (size_t i = 0; i < count; i++) {
-        if (f->how[i] == NOT_AT_ALL)
-            continue;
-        if (f->how[i] == AS_TEXT || !field_number(f, &fields[i], value))
-            BLV_CHECK(take_other(f, i, &fields[i], line, value));
-        value += f->how[i] == AS_NUMBER;
+        if (f->how[i] == AS_NUMBER) {
+            if (!field_number(f, &fields[i], value))
+                BLV_CHECK(take_word(f, i, &fields[i], line, value));
+            value++;
+        } else if (f->how[i] == AS_TEXT) {
+            BLV_CHECK(take_text(f, i, &fields[i], line, code++));
+        }
     }
-    t->numbers.count += t->number_columns;
+    t->numbers.count += f->words_found ? 0 : t->number_columns;
+    t->codes.count += t->code_columns;
     t->rows++;
     if (f->t.weight != BLV_NO_COLUMN)
         BLV_CHECK(take_weight(f, &fields[f->t.weight], line));

@@ -35,9 +35,9 @@ typedef struct blv_column {
     size_t word_row, word_line; /* of the first word */
     blv_shown_text word;
 
-    size_t place;     /* of numbers: among those of a row */
+    size_t place;     /* among the numbers or codes of a row */
+    bool coded;       /* the codes hold its texts */
     blv_texts levels; /* distinct texts */
-    blv_list code;    /* of texts: int32_t, the number of the level, row by row */
 
     /* what is learned */
     bool learned;       /* by a recipe */
@@ -59,8 +59,9 @@ typedef struct blv_table {
     int64_t truth;      /* that of the true labels, likewise */
     int64_t weight;     /* that of the weights of rows, likewise */
     bool label_guessed; /* it is the last column, which nobody named */
-    size_t number_columns;
+    size_t number_columns, code_columns;
     blv_list numbers;  /* of double: those of all number columns, row by row; NaN: missing */
+    blv_list codes;    /* of int32_t: the levels of all columns of texts, row by row */
     blv_column **used; /* those that become features, in their order, which is that of a recipe */
     size_t used_count;
     blv_arena arena; /* of what the columns point to */

@@ -2,7 +2,8 @@
  * label.
  *
  * Fields are taken for numbers. Where a column turns out to hold texts, or numbers a decimal comma,
- * the file is read once more with that known; plain numbers are read once. */
+ * the file is read once more with that known; plain numbers are read once. Numbers are not kept
+ * from there on where the first such field is found. */
 #include "base/aligned_memory.h"
 #include "base/rank_exchange.h"
 #include "bilevel/ranks.h"
@@ -88,18 +89,18 @@ static blv_error make_columns(blv_csv_file *f, size_t width) {
 /* How to read each column, before any row is. */
 static void plan_columns(blv_csv_file *f) {
     blv_table *t = &f->t;
-    t->number_columns = 0;
+    t->number_columns = t->code_columns = 0;
     for (size_t i = 0; i < t->count; i++) {
         blv_column *c = &t->column[i];
         bool used = c->kind != BLV_KIND_LABEL && c->kind != BLV_KIND_DROP;
         f->how[i] = !used ? NOT_AT_ALL : c->texts ? AS_TEXT : AS_NUMBER;
-        if (f->how[i] == AS_NUMBER)
-            c->place = t->number_columns++;
-        else if (f->how[i] ==
-                 AS_TEXT) /* at once rather than by and by, which takes twice as much */
-            (void)blv_list_room(&c->code, f->rows_known, sizeof(int32_t));
+        c->coded = f->how[i] == AS_TEXT;
+        if (used)
+            c->place = c->coded ? t->code_columns++ : t->number_columns++;
     }
+    /* at once rather than by and by, which takes twice as much */
     (void)blv_list_room(&t->numbers, f->rows_known * t->number_columns, sizeof(double));
+    (void)blv_list_room(&t->codes, f->rows_known * t->code_columns, sizeof(int32_t));
 }
 
 /* Whether the first record names the columns that a recipe has; also where names are numbers. */
@@ -247,16 +248,16 @@ static blv_error start_again(blv_csv_file *f) {
     blv_reading *r = f->r;
     blv_csv_close(&f->csv);
     BLV_CHECK(blv_input_rewind(r->input, r->why));
-    for (size_t i = 0; i < t->count; i++) {
+    for (size_t i = 0; i < t->count; i++)
         t->column[i].words = t->column[i].missing = 0;
-        t->column[i].code.count = 0;
-    }
     if (f->header_certain && !f->header) { /* the columns get names now */
         blv_table_free_columns(t);
         t->used_count = 0;
     }
     free(t->numbers.items); /* texts are no numbers any more: less memory will do */
     t->numbers = (blv_list){0};
+    t->codes.count = 0;
+    f->words_found = false;
     f->rows_known = t->rows;
     t->rows = r->place.count = r->weight.count = 0;
     r->label.count = r->truth.count = r->target.count = 0;
