@@ -7,6 +7,8 @@
 
 typedef enum blv_csv_how { AS_NUMBER, AS_TEXT, NOT_AT_ALL } blv_csv_how;
 
+typedef enum blv_csv_header { HEADER_OPEN, HEADER_NAMES, HEADER_ROW } blv_csv_header;
+
 typedef struct blv_csv_file {
     blv_reading *r;
     blv_csv csv;
@@ -16,7 +18,8 @@ typedef struct blv_csv_file {
     blv_csv_field *first; /* a copy of the first record */
     size_t first_count, first_line;
     bool header;            /* it holds names */
-    bool header_certain;    /* found from all rows */
+    bool header_doubtful;   /* it has a word above a number, and a number above one as well */
+    blv_csv_header known;   /* found from all rows */
     bool decimal_comma;     /* 1,5 rather than 1.5 */
     size_t commas;          /* fields that would be numbers with it */
     size_t grouped;         /* of these, 1,234 and the like: it may separate thousands */
@@ -24,6 +27,8 @@ typedef struct blv_csv_file {
     size_t points;          /* fields that are numbers without it only */
     uint64_t cells_checked; /* of the table: they may take their memory */
     size_t rows_known;      /* from an earlier pass; 0: this is the first */
+    size_t padded;          /* columns of numbers such as 01234 */
+    blv_shown_text padding; /* the first of these numbers */
     bool words_found;       /* below the first row: the numbers of this pass will not be needed */
 } blv_csv_file;
 

@@ -49,6 +49,20 @@ static void note_comma(blv_csv_file *f, const blv_csv_field *field) {
                   text + digits + 4 == field->text + field->length;
 }
 
+/* 01234: codes have zeros before them. A byte behind the text can be read. */
+static bool is_padded(const blv_csv_field *field) {
+    return field->text[0] == '0' && (unsigned char)(field->text[1] - '0') <= 9;
+}
+
+static void note_padding(blv_csv_file *f, size_t i, const blv_csv_field *field) {
+    blv_column *c = &f->t.column[i];
+    if (c->padded || c->given)
+        return;
+    c->padded = true;
+    if (f->padded++ == 0)
+        f->padding = blv_show(field->text, field->length);
+}
+
 static blv_error reject_field(const blv_csv_file *f, size_t line, size_t column,
                               const blv_csv_field *field, const char *expected) {
     char name[64] = "";
@@ -101,7 +115,9 @@ static blv_error take_label(blv_csv_file *f, const blv_csv_field *field, size_t 
                            "without one are left out where missing values are dropped",
                            r->shown, line, column + 1, f->t.count,
                            blv_show(field->text, field->length).text,
-                           f->t.label_guessed ? "name another column with label, or " : "");
+                           r->options.recipe    ? "label none reads the rows without labels; "
+                           : f->t.label_guessed ? "name another column with label, or "
+                                                : "");
     if (memchr(field->text, 0, field->length))
         return blv_explain(r->why, BLV_E_FORMAT,
                            "%s: line %zu, column %zu of %zu: the label has a zero byte", r->shown,
@@ -170,6 +186,19 @@ static blv_error take_text(blv_csv_file *f, size_t i, const blv_csv_field *field
     return missing || *code >= 0 ? BLV_OK : blv_explain_memory(f->r->why);
 }
 
+/* Fields that are plain numbers, from number i on. Returns the first that is not. */
+static size_t take_plain(const blv_csv_file *f, const blv_csv_field *fields, size_t i, size_t count,
+                         double **value) {
+    const unsigned char *how = f->how;
+    double *to = *value;
+    if (f->decimal_comma)
+        return i;
+    for (; i < count && how[i] == AS_NUMBER && fields[i].number && !is_padded(&fields[i]); i++)
+        *to++ = fields[i].value;
+    *value = to;
+    return i;
+}
+
 blv_error blv_csv_take_row(blv_csv_file *f, const blv_csv_field *fields, size_t count,
                            size_t line) {
     blv_table *t = &f->t;
@@ -181,13 +210,16 @@ blv_error blv_csv_take_row(blv_csv_file *f, const blv_csv_field *fields, size_t 
     int32_t *code = blv_list_room(&t->codes, t->code_columns, sizeof *code);
     if (!value || !code)
         return blv_explain_memory(f->r->why);
-    for (size_t i = 0; i < count; i++) {
-        if (f->how[i] == AS_NUMBER) {
+    for (size_t i = take_plain(f, fields, 0, count, &value); i < count;
+         i = take_plain(f, fields, i + 1, count, &value)) {
+        if (f->how[i] == AS_TEXT) {
+            BLV_CHECK(take_text(f, i, &fields[i], line, code++));
+        } else if (f->how[i] == AS_NUMBER) {
             if (!field_number(f, &fields[i], value))
                 BLV_CHECK(take_word(f, i, &fields[i], line, value));
+            else if (is_padded(&fields[i]))
+                note_padding(f, i, &fields[i]);
             value++;
-        } else if (f->how[i] == AS_TEXT) {
-            BLV_CHECK(take_text(f, i, &fields[i], line, code++));
         }
     }
     t->numbers.count += f->words_found ? 0 : t->number_columns;

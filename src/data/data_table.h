@@ -34,6 +34,7 @@ typedef struct blv_column {
     size_t numbers, words, missing;
     size_t word_row, word_line; /* of the first word */
     blv_shown_text word;
+    bool padded; /* a number has a zero before it, as codes have: 01234 */
 
     size_t place;     /* among the numbers or codes of a row */
     bool coded;       /* the codes hold its texts */
@@ -101,6 +102,9 @@ blv_error blv_table_find_kinds(blv_table *table, bool *again);
  * for the first; the names of the numbers are 0, 1, 2 ...; the rows below it are counted; or four
  * numbers or more ascend by equal steps, and are unlike those below. */
 bool blv_table_first_names(const blv_table *table);
+/* Whether all values of the column are numbers, those of labels and texts too; missing ones do not
+ * count. */
+bool blv_table_has_numbers(const blv_table *table, size_t column);
 /* Likewise: whether it may be one, where that is not known. No other row has any of its texts, or
  * its numbers ascend and are unlike those below. */
 bool blv_table_first_doubtful(const blv_table *table);

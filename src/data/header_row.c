@@ -139,6 +139,23 @@ static size_t ascends(const blv_table *t, bool *even) {
     return 2 * unlike >= numbers ? numbers : 0;
 }
 
+static bool are_numbers(const blv_texts *texts) {
+    size_t n = 0;
+    while (n < texts->items.count && is_number_text(texts, n))
+        n++;
+    return n == texts->items.count;
+}
+
+bool blv_table_has_numbers(const blv_table *table, size_t column) {
+    const blv_column *c = &table->column[column];
+    const text_column texts = texts_of(table, column);
+    if ((int64_t)column == table->label && table->r->target.count > 0)
+        return true;
+    if (texts.texts)
+        return texts.texts->items.count > 0 && are_numbers(texts.texts);
+    return is_number_column(table, column) && c->words == 0 && c->missing < table->rows;
+}
+
 /* ---- Names ---- */
 
 bool blv_table_first_names(const blv_table *table) {
@@ -183,10 +200,7 @@ bool blv_table_first_doubtful(const blv_table *table) {
     bool repeated = t->rows <= ENOUGH_ROWS, even;
     for (size_t j = 0; j < t->count; j++) {
         const text_column c = texts_of(t, j);
-        size_t n = 0;
-        while (c.texts && n < c.texts->items.count && is_number_text(c.texts, n))
-            n++;
-        if (!c.texts || n == c.texts->items.count) /* numbers, of classes */
+        if (!c.texts || are_numbers(c.texts)) /* numbers, of classes */
             continue;
         if (!is_single(t, &c))
             return false;

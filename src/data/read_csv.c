@@ -47,23 +47,33 @@ static bool counts_columns(const blv_csv_file *f) {
     return count >= (index ? WITH_INDEX : CERTAIN);
 }
 
-/* Whether the first record names the columns of the current record. */
-static bool is_header(const blv_csv_file *f) {
+/* Whether the first record names the columns of the current record. A column of numbers and texts
+ * may begin with a text as well: where there are numbers above others, all rows tell; the names of
+ * a recipe have been looked for. */
+static bool is_header(blv_csv_file *f) {
     const blv_read_options *o = &f->r->options;
+    bool above = false, numbers = false;
+    f->header_doubtful = false;
     if (o->header)
         return strcmp(o->header, "yes") == 0;
+    if (f->known != HEADER_OPEN)
+        return f->known == HEADER_NAMES;
     if (counts_columns(f))
         return true;
     for (size_t i = 0; i < f->first_count; i++) {
         const blv_csv_field *field = &f->first[i];
-        if (blv_csv_is_missing(field) || blv_csv_looks_a_number(f, field))
+        const bool below = i < f->csv.count && blv_csv_looks_a_number(f, &f->csv.fields[i]);
+        const bool number = blv_csv_looks_a_number(f, field);
+        numbers = numbers || (number && below);
+        if (number || blv_csv_is_missing(field))
             continue;
-        if ((i < f->csv.count && blv_csv_looks_a_number(f, &f->csv.fields[i])) ||
-            (o->label && strcmp(o->label, field->text) == 0) ||
+        if ((o->label && strcmp(o->label, field->text) == 0) ||
             (o->recipe && blv_recipe_has(o->recipe, field->text)))
             return true;
+        above = above || below;
     }
-    return f->header_certain;
+    f->header_doubtful = above && numbers;
+    return above && !(numbers && o->recipe && blv_recipe_named(o->recipe));
 }
 
 /* ---- One pass over the file ---- */
@@ -108,13 +118,15 @@ static blv_error find_recipe_names(blv_csv_file *f) {
     const blv_read_options *o = &f->r->options;
     blv_texts texts = {0};
     blv_error error = BLV_OK;
+    bool all = false;
     if (!o->recipe || o->header || !blv_recipe_named(o->recipe))
         return BLV_OK;
     for (size_t i = 0; i < f->first_count && !error; i++)
         if (blv_texts_number(&texts, f->first[i].text, f->first[i].length) < 0)
             error = blv_explain_memory(f->r->why);
     if (!error)
-        error = blv_recipe_names(&f->t, o->recipe, &texts, &f->header_certain);
+        error = blv_recipe_names(&f->t, o->recipe, &texts, &all);
+    f->known = all ? HEADER_NAMES : f->known;
     blv_texts_free(&texts);
     return error;
 }
@@ -210,6 +222,16 @@ static blv_error take_records(blv_csv_file *f) {
     return BLV_OK;
 }
 
+/* Whether a name of the header is above nothing but numbers. */
+static bool is_above_numbers(const blv_csv_file *f) {
+    const size_t index = f->t.count == f->first_count + 1;
+    bool above = f->t.count != f->first_count + index; /* there are no names */
+    for (size_t i = 0; !above && i < f->first_count; i++)
+        above = !blv_csv_looks_a_number(f, &f->first[i]) && !blv_csv_is_missing(&f->first[i]) &&
+                blv_table_has_numbers(&f->t, i + index);
+    return above;
+}
+
 /* A column of numbers whose first field is a word has that for its name; columns of texts tell
  * once they have been read as such. */
 static bool first_is_header(const blv_csv_file *f) {
@@ -237,7 +259,9 @@ static blv_error look_back(blv_csv_file *f, bool *again) {
     if (f->commas > 0 && !f->decimal_comma)
         f->decimal_comma = true;
     else if (!f->header && !f->r->options.header && first_is_header(f))
-        f->header_certain = true;
+        f->known = HEADER_NAMES;
+    else if (f->header && f->header_doubtful && !is_above_numbers(f))
+        f->known = HEADER_ROW;
     else
         return blv_table_find_kinds(t, again);
     return BLV_OK;
@@ -248,9 +272,11 @@ static blv_error start_again(blv_csv_file *f) {
     blv_reading *r = f->r;
     blv_csv_close(&f->csv);
     BLV_CHECK(blv_input_rewind(r->input, r->why));
-    for (size_t i = 0; i < t->count; i++)
+    for (size_t i = 0; i < t->count; i++) {
         t->column[i].words = t->column[i].missing = 0;
-    if (f->header_certain && !f->header) { /* the columns get names now */
+        t->column[i].padded = false;
+    }
+    if (f->known != HEADER_OPEN && (f->known == HEADER_NAMES) != f->header) { /* other names */
         blv_table_free_columns(t);
         t->used_count = 0;
     }
@@ -258,6 +284,7 @@ static blv_error start_again(blv_csv_file *f) {
     t->numbers = (blv_list){0};
     t->codes.count = 0;
     f->words_found = false;
+    f->padded = 0;
     f->rows_known = t->rows;
     t->rows = r->place.count = r->weight.count = 0;
     r->label.count = r->truth.count = r->target.count = 0;
@@ -286,10 +313,15 @@ static blv_error take_part(blv_csv_file *f) {
     if (csv->count > 0)
         BLV_CHECK(take_start(f));
     const char delimiter = csv->delimiter;
+    const bool trailing = csv->trailing;
     BLV_CHECK(start_again(f));
     BLV_CHECK(
         blv_input_take_part(r->input, (size_t)r->share->rank, (size_t)r->share->count, r->why));
-    *csv = (blv_csv){.input = r->input, .why = r->why, .next_line = 1, .delimiter = delimiter};
+    *csv = (blv_csv){.input = r->input,
+                     .why = r->why,
+                     .next_line = 1,
+                     .delimiter = delimiter,
+                     .trailing = trailing};
     BLV_CHECK(blv_csv_next(csv));
     if (f->header && r->share->rank == 0 && csv->count > 0)
         BLV_CHECK(blv_csv_next(csv));
@@ -336,8 +368,24 @@ static blv_error read_part(blv_csv_file *f) {
                            r->why);
 }
 
-/* What is not certain about the first line, and about commas. */
-static blv_error note_doubts(const blv_csv_file *f) {
+static bool note_padded(blv_csv_file *f) {
+    char names[300] = "";
+    size_t count = 0;
+    for (size_t i = 0; f->padded > 0 && i < f->t.count; i++) {
+        const blv_column *c = &f->t.column[i];
+        if (!c->padded || c->kind != BLV_KIND_NUMBER)
+            continue;
+        blv_list_name(names, sizeof names, blv_column_name(&f->t, c));
+        count++;
+    }
+    return count == 0 || blv_dataset_note(f->r->dataset,
+                                          "leading zeros (%s) are lost, as the kind is number, not "
+                                          "category: column%s %s",
+                                          f->padding.text, count > 1 ? "s" : "", names);
+}
+
+/* What is not certain about the first line, commas and codes. */
+static blv_error note_doubts(blv_csv_file *f) {
     const blv_table *t = &f->t;
     const blv_read_options *o = &f->r->options;
     blv_dataset *d = f->r->dataset;
@@ -355,6 +403,9 @@ static blv_error note_doubts(const blv_csv_file *f) {
     if (told && f->commas > 0 && f->commas == f->grouped)
         told = blv_dataset_note(
             d, "commas are taken for decimal ones, not for those of thousands: %s", f->comma.text);
+    told = told && note_padded(f);
+    if (told && f->csv.trailing)
+        told = blv_dataset_note(d, "lines end in a separator, behind which there is no field");
     return blv_need_memory(told, f->r->why);
 }
 
