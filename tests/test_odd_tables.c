@@ -96,6 +96,23 @@ static void test_code_in_the_first_row(void **state) {
     blv_dataset_release(d);
 }
 
+/* The label is one of two columns that have such a name. */
+static void test_two_labels(void **state) {
+    (void)state;
+    static const char text[] = "class,x,target\n0,1,1\n1,2,0\n0,3,1\n";
+    blv_dataset *d = read_text(text, NULL);
+    check_classes(d, "0 1 0");
+    assert_true(has_note(d, "the label is column 0, 'class'; others may be it as well: 'target'"));
+    blv_dataset_release(d);
+    d = read_text(text, OPTIONS(.label = "class"));
+    assert_false(has_note(d, "may be it as well"));
+    blv_dataset_release(d);
+    d = read_text("x,label,label\n1,1,0\n2,0,1\n", NULL);
+    check_classes(d, "0 1");
+    assert_true(has_note(d, "the label is column 2, 'label'; others may be it as well: 'label'"));
+    blv_dataset_release(d);
+}
+
 static void test_leading_zeros(void **state) {
     (void)state;
     static const char text[] = "zip,x,label\n10001,0.5,a\n02139,0,b\n10001,-0.5,a\n";
@@ -164,6 +181,7 @@ int main(void) {
         cmocka_unit_test(test_large_numbers),
         cmocka_unit_test(test_booleans_as_numbers),
         cmocka_unit_test(test_times),
+        cmocka_unit_test(test_two_labels),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -78,6 +78,10 @@ const char *blv_column_name(blv_table *table, const blv_column *column);
 /* Finds the columns of the labels and true labels: those that are asked for, that of a recipe, one
  * with a usual name, or the last. Their kinds are LABEL and DROP then. */
 blv_error blv_table_find_labels(blv_table *table);
+/* label, class or target, in letters of either case. */
+bool blv_names_a_label(const char *name);
+/* Notes other columns that have such a name, where the label is one that nobody asked for. */
+blv_error blv_table_note_labels(const blv_table *table);
 /* After all rows were read: a label whose values nearly all differ, and are no numbers, is
  * rejected; in a last column that nobody named as the label, also where they are not whole. */
 blv_error blv_table_check_label(const blv_table *table);

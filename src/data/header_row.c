@@ -4,19 +4,10 @@
 
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 enum { ENOUGH_ROWS = 10 };
 
 /* ---- Columns ---- */
-
-static bool names_a_label(const char *text) {
-    static const char *const usual[] = {"label", "class", "target"};
-    size_t w = 0;
-    while (w < sizeof usual / sizeof *usual && strcasecmp(usual[w], text) != 0)
-        w++;
-    return w < sizeof usual / sizeof *usual;
-}
 
 /* The first of the texts, which no other row has, is one that the others are not like. */
 static bool stands_out(const blv_texts *texts) {
@@ -179,7 +170,7 @@ bool blv_table_first_names(const blv_table *table) {
                 counted = counted && value == (double)numbers++;
                 continue;
             }
-            usual = usual || (once && names_a_label(blv_texts_at(c.texts, 0)));
+            usual = usual || (once && blv_names_a_label(blv_texts_at(c.texts, 0)));
             unlike = unlike || (once && stands_out(c.texts));
             unique = unique && once;
             repeated = repeated && once && 2 * c.texts->items.count <= t->rows;

@@ -427,6 +427,7 @@ static blv_error read_table(blv_csv_file *f) {
     f->r->delimiter = f->csv.delimiter;
     f->r->label_column = t->label;
     BLV_CHECK(note_doubts(f));
+    BLV_CHECK(blv_table_note_labels(t));
     if (f->r->options.missing == BLV_MISSING_DROP)
         BLV_CHECK(blv_table_drop_rows(t));
     BLV_CHECK(blv_input_rewind(f->r->input, f->r->why)); /* its text is not needed any more */

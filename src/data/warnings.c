@@ -217,9 +217,13 @@ static bool warn_telling(const warning *w, const blv_recipe_column *columns, siz
 /* Of the training what its columns and first line are, of other sets what they have that it has
  * not. */
 static void repeat_notes(const warning *w, const blv_dataset *set, const char *name, bool train) {
-    static const char *const of_train[] = {"the same in every row", BLV_NOTE_DEALT,
-                                           "may be a header",       "taken for decimal",
-                                           "leading zeros",         NULL};
+    static const char *const of_train[] = {"the same in every row",
+                                           BLV_NOTE_DEALT,
+                                           "may be a header",
+                                           "taken for decimal",
+                                           "leading zeros",
+                                           "may be it as well",
+                                           NULL};
     static const char *const of_others[] = {"do not have it",     "not seen before",
                                             "there is no header", "none in the training",
                                             "taken for decimal",  NULL};
