@@ -51,6 +51,18 @@ typedef struct blv_column {
     size_t feature, width; /* its first feature, and how many there are without the indicator */
 } blv_column;
 
+/* A line of a recipe, and where its features are. */
+typedef struct blv_recipe_column {
+    const char *line, *fill_text, *after_fill; /* the line, and the fill in it */
+    char *name;
+    blv_kind kind;
+    bool indicator, never_seen;
+    const char *level_text;       /* where the levels are */
+    size_t levels, feature, span; /* its features with the indicator, from `feature` on */
+    double fill;                  /* NaN: not learned */
+    size_t *rows;                 /* levels + 1 zeros */
+} blv_recipe_column;
+
 typedef struct blv_table {
     blv_reading *r;
     blv_column *column;
@@ -65,6 +77,8 @@ typedef struct blv_table {
     blv_list codes;    /* of int32_t: the levels of all columns of texts, row by row */
     blv_column **used; /* those that become features, in their order, which is that of a recipe */
     size_t used_count;
+    blv_recipe_column *recipe; /* that of the options */
+    size_t recipe_count;
     blv_arena arena; /* of what the columns point to */
 } blv_table;
 
@@ -118,29 +132,15 @@ bool blv_table_first_doubtful(const blv_table *table);
 /* The columns as text, one a line, to be kept with a set or model: kind, name, fill, indicator and
  * the levels, with tabs between them. From malloc; NULL when memory is short. */
 char *blv_table_write_recipe(const blv_table *table);
-/* Gives the columns what a recipe says: columns that have names are matched by them, others by
- * their places without that of the label. */
-blv_error blv_table_apply_recipe(blv_table *table, const char *recipe);
-/* Whether its columns have names. */
-bool blv_recipe_named(const char *recipe);
-/* Whether the names of all columns that become features are among the texts, which get more. */
-blv_error blv_recipe_names(blv_table *table, const char *recipe, blv_texts *texts, bool *all);
-/* Whether a column of the recipe has that name. */
-bool blv_recipe_has(const char *recipe, const char *name);
-/* The label in a recipe: its name, from the arena of the table, or NULL; its place among all
- * columns, and how many there are. */
-const char *blv_recipe_label(blv_table *table, const char *recipe, size_t *place, size_t *columns);
+/* Reads the recipe of the options, if there is one, before anything else. */
+blv_error blv_table_take_recipe(blv_table *table);
+/* Gives the columns what it says: columns that have names are matched by them, others by their
+ * places without that of the label. */
+blv_error blv_table_apply_recipe(blv_table *table);
+/* Whether its columns have names, and whether one has that name. */
+bool blv_recipe_named(const blv_table *table);
+bool blv_recipe_has(const blv_table *table, const char *name);
 
-/* A line of a recipe, and where its features are. */
-typedef struct blv_recipe_column {
-    const char *line, *fill_text, *after_fill; /* the line, and the fill in it */
-    char *name;
-    blv_kind kind;
-    bool indicator, never_seen;
-    size_t levels, feature, span; /* its features with the indicator, from `feature` on */
-    double fill;                  /* NaN: not learned */
-    size_t *rows;                 /* levels + 1 zeros */
-} blv_recipe_column;
 /* The fill as it is in a recipe: a number, or - where it was not learned. */
 void blv_fill_format(double fill, char text[40]);
 /* The columns of a set that learned its recipe itself. false: it is that of another set, or memory

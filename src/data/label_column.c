@@ -95,9 +95,12 @@ static int64_t guess_label(blv_table *t) {
 }
 
 /* Where rows that the recipe was learned from have it; rows to be answered may have none. */
-static int64_t recipe_label(blv_table *t) {
-    size_t place = 0, columns = 0;
-    const char *name = blv_recipe_label(t, t->r->options.recipe, &place, &columns);
+static int64_t recipe_label(const blv_table *t) {
+    const size_t columns = t->recipe_count;
+    size_t place = 0;
+    while (place < columns && t->recipe[place].kind != BLV_KIND_LABEL)
+        place++;
+    const char *name = place < columns ? t->recipe[place].name : NULL;
     if (name && *name && t->named) /* another column may have its name */
         return place < t->count && strcmp(t->column[place].name, name) == 0 ? (int64_t)place
                                                                             : named_column(t, name);

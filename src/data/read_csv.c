@@ -67,13 +67,12 @@ static bool is_header(blv_csv_file *f) {
         numbers = numbers || (number && below);
         if (number || blv_csv_is_missing(field))
             continue;
-        if ((o->label && strcmp(o->label, field->text) == 0) ||
-            (o->recipe && blv_recipe_has(o->recipe, field->text)))
+        if ((o->label && strcmp(o->label, field->text) == 0) || blv_recipe_has(&f->t, field->text))
             return true;
         above = above || below;
     }
     f->header_doubtful = above && numbers;
-    return above && !(numbers && o->recipe && blv_recipe_named(o->recipe));
+    return above && !(numbers && blv_recipe_named(&f->t));
 }
 
 /* ---- One pass over the file ---- */
@@ -92,7 +91,7 @@ static blv_error make_columns(blv_csv_file *f, size_t width) {
         t->column[i].name = t->named && i >= index ? f->first[i - index].text : "";
     BLV_CHECK(blv_table_find_labels(t));
     if (f->r->options.recipe)
-        return blv_table_apply_recipe(t, f->r->options.recipe);
+        return blv_table_apply_recipe(t);
     return f->r->options.kinds ? blv_table_set_kinds(t, f->r->options.kinds) : BLV_OK;
 }
 
@@ -115,20 +114,24 @@ static void plan_columns(blv_csv_file *f) {
 
 /* Whether the first record names the columns that a recipe has; also where names are numbers. */
 static blv_error find_recipe_names(blv_csv_file *f) {
-    const blv_read_options *o = &f->r->options;
+    const blv_table *t = &f->t;
     blv_texts texts = {0};
-    blv_error error = BLV_OK;
-    bool all = false;
-    if (!o->recipe || o->header || !blv_recipe_named(o->recipe))
+    bool all = false, well = true;
+    if (f->r->options.header || !blv_recipe_named(t))
         return BLV_OK;
-    for (size_t i = 0; i < f->first_count && !error; i++)
-        if (blv_texts_number(&texts, f->first[i].text, f->first[i].length) < 0)
-            error = blv_explain_memory(f->r->why);
-    if (!error)
-        error = blv_recipe_names(&f->t, o->recipe, &texts, &all);
+    for (size_t i = 0; i < f->first_count && well; i++)
+        well = blv_texts_number(&texts, f->first[i].text, f->first[i].length) >= 0;
+    const size_t known = texts.items.count;
+    for (size_t j = 0; j < t->recipe_count && well && texts.items.count == known; j++) {
+        const char *name = t->recipe[j].name;
+        if (t->recipe[j].kind == BLV_KIND_LABEL || t->recipe[j].kind == BLV_KIND_DROP)
+            continue;
+        well = blv_texts_number(&texts, name, strlen(name)) >= 0;
+        all = texts.items.count == known;
+    }
     f->known = all ? HEADER_NAMES : f->known;
     blv_texts_free(&texts);
-    return error;
+    return blv_need_memory(well, f->r->why);
 }
 
 /* Takes the first two records to see whether the first is a header. */
@@ -393,7 +396,7 @@ static blv_error note_doubts(blv_csv_file *f) {
     if (f->header && !t->named)
         told = blv_dataset_note(d, "line %zu left out: a header of %zu fields, the rows have %zu",
                                 f->first_line, f->first_count, t->count);
-    else if (!f->header && !o->header && o->recipe && blv_recipe_named(o->recipe))
+    else if (!f->header && !o->header && blv_recipe_named(t))
         told = blv_dataset_note(d, "there is no header: columns are in the order of the training");
     else if (!f->header && !o->header && !o->recipe && blv_table_first_doubtful(t))
         told = blv_dataset_note(d,
@@ -443,7 +446,9 @@ blv_error blv_read_csv(blv_reading *r) {
     const char *header = r->options.header;
     if (header && strcmp(header, "yes") != 0 && strcmp(header, "no") != 0)
         return blv_explain(r->why, BLV_E_VALUE, "header is '%.60s'; expected yes or no", header);
-    blv_error error = read_table(&f);
+    blv_error error = blv_table_take_recipe(&f.t);
+    if (!error)
+        error = read_table(&f);
     blv_csv_close(&f.csv);
     blv_table_free(&f.t);
     return error;
