@@ -58,14 +58,11 @@ static bool has_decimal_comma(const char *p, const char *end, char delimiter) {
         const char *const field_end = next ? next : end;
         char text[64];
         double value;
-        size_t commas = 0, n = 0;
+        size_t n = 0;
         for (; p < field_end && n < sizeof text - 1; p++)
-            if (*p != '"' && *p != ' ' && *p != '\r') {
-                commas += *p == ',';
-                text[n++] = (char)(*p == ',' ? '.' : *p);
-            }
-        text[n] = '\0';
-        if (commas == 1 && text[n - 1] != '.' && blv_number_parse(text, &value) == 0)
+            if (!strchr("\" \r", *p))
+                text[n++] = *p;
+        if (memchr(text, ',', n) && blv_comma_number(text, n, &value))
             return true;
         p = field_end + 1;
     }

@@ -8,21 +8,18 @@
 
 /* ---- Fields ---- */
 
-/* The number with a comma, and digits behind it, where it has a point; fields are at most 63
- * characters long. */
-static bool comma_number(const blv_csv_field *field, double *value) {
+bool blv_comma_number(const char *text, size_t length, double *value) {
     char copy[64];
-    if (field->length == 0 || field->length >= sizeof copy ||
-        memchr(field->text, '.', field->length))
+    if (length == 0 || length >= sizeof copy || memchr(text, '.', length))
         return false;
-    memcpy(copy, field->text, field->length);
-    copy[field->length] = '\0';
+    memcpy(copy, text, length);
+    copy[length] = '\0';
     char *comma = strchr(copy, ',');
     if (comma && !comma[1])
         return false;
     if (comma)
         *comma = '.';
-    return strlen(copy) == field->length && blv_number_parse(copy, value) == 0;
+    return strlen(copy) == length && blv_number_parse(copy, value) == 0;
 }
 
 static bool point_number(const blv_csv_field *field, double *value) {
@@ -35,7 +32,8 @@ static bool point_number(const blv_csv_field *field, double *value) {
 }
 
 static bool field_number(const blv_csv_file *f, const blv_csv_field *field, double *value) {
-    return f->decimal_comma ? comma_number(field, value) : point_number(field, value);
+    return f->decimal_comma ? blv_comma_number(field->text, field->length, value)
+                            : point_number(field, value);
 }
 
 /* A field that is a number with a decimal comma: all rows are read again with that known. */
@@ -81,7 +79,7 @@ bool blv_csv_is_missing(const blv_csv_field *field) {
 bool blv_csv_looks_a_number(const blv_csv_file *f, const blv_csv_field *field) {
     double value;
     return field_number(f, field, &value) ||
-           (f->csv.delimiter != ',' && comma_number(field, &value));
+           (f->csv.delimiter != ',' && blv_comma_number(field->text, field->length, &value));
 }
 
 /* ---- Rows ---- */

@@ -143,10 +143,12 @@ bool blv_recipe_has(const blv_table *table, const char *name);
 
 /* The fill as it is in a recipe: a number, or - where it was not learned. */
 void blv_fill_format(double fill, char text[40]);
-/* The columns of a set that learned its recipe itself. false: it is that of another set, or memory
- * was short. */
-bool blv_recipe_parse(blv_arena *arena, const char *recipe, size_t features,
-                      blv_recipe_column **columns, size_t *count);
+/* false: a line is damaged, or memory was short. *features: how many its columns become. */
+bool blv_recipe_parse(blv_arena *arena, const char *recipe, blv_recipe_column **columns,
+                      size_t *count, size_t *features);
+/* Those of a set that learned its recipe itself; none where it is that of another set. */
+blv_error blv_recipe_columns(blv_arena *arena, const blv_dataset *dataset,
+                             blv_recipe_column **columns, size_t *count, blv_message *why);
 
 /* ---- Encoding ---- */
 

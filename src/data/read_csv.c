@@ -203,6 +203,15 @@ static blv_error expect_cells(blv_csv_file *f) {
     return blv_reading_expect(f->r, cells, sizeof(double), "its table");
 }
 
+/* The current record as a row, and the next one after it. */
+static blv_error take_record(blv_csv_file *f) {
+    blv_csv *csv = &f->csv;
+    BLV_CHECK(blv_csv_take_row(f, csv->fields, csv->count, csv->line));
+    BLV_CHECK(blv_add_place(f->r, blv_input_place(csv->input, csv->start),
+                            (size_t)(csv->cursor - csv->start)));
+    return blv_csv_next(csv);
+}
+
 static blv_error take_records(blv_csv_file *f) {
     blv_csv *csv = &f->csv;
     const bool arff = f->r->format == BLV_FORMAT_ARFF;
@@ -214,11 +223,8 @@ static blv_error take_records(blv_csv_file *f) {
     if (csv->count > 0 && !arff)
         BLV_CHECK(take_start(f));
     while (csv->count > 0) {
-        BLV_CHECK(blv_csv_take_row(f, csv->fields, csv->count, csv->line));
+        BLV_CHECK(take_record(f));
         BLV_CHECK(expect_cells(f));
-        BLV_CHECK(blv_add_place(f->r, blv_input_place(csv->input, csv->start),
-                                (size_t)(csv->cursor - csv->start)));
-        BLV_CHECK(blv_csv_next(csv));
     }
     if (f->t.rows == 0 || is_header_alone(f))
         return blv_explain(f->r->why, BLV_E_FORMAT, "%s: there is no row of data", f->r->shown);
@@ -331,10 +337,7 @@ static blv_error take_part(blv_csv_file *f) {
     while (csv->count > 0 && !quoted) {
         for (size_t i = 0; i < csv->count; i++)
             quoted = quoted || csv->fields[i].quoted;
-        BLV_CHECK(blv_csv_take_row(f, csv->fields, csv->count, csv->line));
-        BLV_CHECK(blv_add_place(r, blv_input_place(csv->input, csv->start),
-                                (size_t)(csv->cursor - csv->start)));
-        BLV_CHECK(blv_csv_next(csv));
+        BLV_CHECK(take_record(f));
     }
     return quoted || !is_plain(f) ? BLV_NOT_SHARED : BLV_OK;
 }

@@ -136,9 +136,8 @@ static bool parse_line(blv_arena *arena, const char *line, blv_recipe_column *c,
     return c->rows != NULL;
 }
 
-/* false: a line is damaged, or memory was short. */
-static bool parse_lines(blv_arena *arena, const char *recipe, blv_recipe_column **columns,
-                        size_t *count, size_t *features) {
+bool blv_recipe_parse(blv_arena *arena, const char *recipe, blv_recipe_column **columns,
+                      size_t *count, size_t *features) {
     size_t lines = 0;
     *count = *features = 0;
     for (const char *p = recipe; (p = strchr(p, '\n')); p++)
@@ -150,10 +149,14 @@ static bool parse_lines(blv_arena *arena, const char *recipe, blv_recipe_column 
     return *columns;
 }
 
-bool blv_recipe_parse(blv_arena *arena, const char *recipe, size_t features,
-                      blv_recipe_column **columns, size_t *count) {
-    size_t found;
-    return parse_lines(arena, recipe, columns, count, &found) && found == features;
+blv_error blv_recipe_columns(blv_arena *arena, const blv_dataset *dataset,
+                             blv_recipe_column **columns, size_t *count, blv_message *why) {
+    const char *recipe = blv_dataset_recipe(dataset);
+    size_t features;
+    if (!recipe || !blv_recipe_parse(arena, recipe, columns, count, &features) ||
+        features != dataset->view.columns)
+        *count = 0;
+    return blv_need_memory(!arena->failed, why);
 }
 
 /* ---- The columns of a table ---- */
@@ -166,7 +169,7 @@ blv_error blv_table_take_recipe(blv_table *table) {
     const char *recipe = table->r->options.recipe;
     size_t features;
     if (!recipe ||
-        parse_lines(&table->arena, recipe, &table->recipe, &table->recipe_count, &features))
+        blv_recipe_parse(&table->arena, recipe, &table->recipe, &table->recipe_count, &features))
         return BLV_OK;
     return table->arena.failed ? blv_explain_memory(table->r->why) : reject(table);
 }
