@@ -39,3 +39,14 @@ bool blv_csv_looks_a_number(const blv_csv_file *file, const blv_csv_field *field
 /* A row of the table, its label, true label and weight. */
 blv_error blv_csv_take_row(blv_csv_file *file, const blv_csv_field *fields, size_t count,
                            size_t line);
+
+/* ---- The header ---- */
+
+/* Whether the first record names the columns that a recipe has, also where names are numbers. */
+blv_error blv_csv_find_names(blv_csv_file *file);
+/* Whether it names the columns of the current record. */
+bool blv_csv_is_header(blv_csv_file *file);
+/* After all rows were read: whether it is what it was not taken for, which is known then. */
+bool blv_csv_correct_header(blv_csv_file *file);
+/* One line of words, whose columns are not known from other rows. */
+bool blv_csv_header_alone(const blv_csv_file *file);

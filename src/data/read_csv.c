@@ -17,7 +17,7 @@
 
 enum { PASSES = 6 };
 
-/* ---- The header ---- */
+/* ---- One pass over the file ---- */
 
 /* The fields of the current record in one block, each with a zero byte behind it. */
 static blv_csv_field *copy_record(blv_arena *arena, const blv_csv *csv) {
@@ -31,51 +31,6 @@ static blv_csv_field *copy_record(blv_arena *arena, const blv_csv *csv) {
     }
     return copy;
 }
-
-/* 0,1,2,3 ... as pandas names columns that have no names, with an index before them or many. */
-static bool counts_columns(const blv_csv_file *f) {
-    enum { CERTAIN = 4, WITH_INDEX = 2 };
-    const bool index = f->first[0].length == 0;
-    size_t count = 0;
-    for (size_t i = index; i < f->first_count; i++, count++) {
-        char expected[24];
-        const int length = snprintf(expected, sizeof expected, "%zu", count);
-        if (f->first[i].length != (size_t)length ||
-            memcmp(f->first[i].text, expected, f->first[i].length) != 0)
-            return false;
-    }
-    return count >= (index ? WITH_INDEX : CERTAIN);
-}
-
-/* Whether the first record names the columns of the current record. A column of numbers and texts
- * may begin with a text as well: where there are numbers above others, all rows tell; the names of
- * a recipe have been looked for. */
-static bool is_header(blv_csv_file *f) {
-    const blv_read_options *o = &f->r->options;
-    bool above = false, numbers = false;
-    f->header_doubtful = false;
-    if (o->header)
-        return strcmp(o->header, "yes") == 0;
-    if (f->known != HEADER_OPEN)
-        return f->known == HEADER_NAMES;
-    if (counts_columns(f))
-        return true;
-    for (size_t i = 0; i < f->first_count; i++) {
-        const blv_csv_field *field = &f->first[i];
-        const bool below = i < f->csv.count && blv_csv_looks_a_number(f, &f->csv.fields[i]);
-        const bool number = blv_csv_looks_a_number(f, field);
-        numbers = numbers || (number && below);
-        if (number || blv_csv_is_missing(field))
-            continue;
-        if ((o->label && strcmp(o->label, field->text) == 0) || blv_recipe_has(&f->t, field->text))
-            return true;
-        above = above || below;
-    }
-    f->header_doubtful = above && numbers;
-    return above && !(numbers && blv_recipe_named(&f->t));
-}
-
-/* ---- One pass over the file ---- */
 
 static blv_error make_columns(blv_csv_file *f, size_t width) {
     blv_table *t = &f->t;
@@ -112,28 +67,6 @@ static void plan_columns(blv_csv_file *f) {
     (void)blv_list_room(&t->codes, f->rows_known * t->code_columns, sizeof(int32_t));
 }
 
-/* Whether the first record names the columns that a recipe has; also where names are numbers. */
-static blv_error find_recipe_names(blv_csv_file *f) {
-    const blv_table *t = &f->t;
-    blv_texts texts = {0};
-    bool all = false, well = true;
-    if (f->r->options.header || !blv_recipe_named(t))
-        return BLV_OK;
-    for (size_t i = 0; i < f->first_count && well; i++)
-        well = blv_texts_number(&texts, f->first[i].text, f->first[i].length) >= 0;
-    const size_t known = texts.items.count;
-    for (size_t j = 0; j < t->recipe_count && well && texts.items.count == known; j++) {
-        const char *name = t->recipe[j].name;
-        if (t->recipe[j].kind == BLV_KIND_LABEL || t->recipe[j].kind == BLV_KIND_DROP)
-            continue;
-        well = blv_texts_number(&texts, name, strlen(name)) >= 0;
-        all = texts.items.count == known;
-    }
-    f->known = all ? HEADER_NAMES : f->known;
-    blv_texts_free(&texts);
-    return blv_need_memory(well, f->r->why);
-}
-
 /* Takes the first two records to see whether the first is a header. */
 static blv_error take_start(blv_csv_file *f) {
     blv_csv *csv = &f->csv;
@@ -144,9 +77,9 @@ static blv_error take_start(blv_csv_file *f) {
     f->first = copy_record(&f->t.arena, csv);
     if (!f->first)
         return blv_explain_memory(f->r->why);
-    BLV_CHECK(find_recipe_names(f));
+    BLV_CHECK(blv_csv_find_names(f));
     BLV_CHECK(blv_csv_next(csv));
-    f->header = is_header(f);
+    f->header = blv_csv_is_header(f);
     if (!f->t.column)
         BLV_CHECK(make_columns(f, f->header && csv->count > 0 ? csv->count : f->first_count));
     plan_columns(f);
@@ -185,15 +118,6 @@ static blv_error take_attributes(blv_csv_file *f) {
     return BLV_OK;
 }
 
-/* One line of words, whose columns are not known from other rows. */
-static bool is_header_alone(const blv_csv_file *f) {
-    const blv_read_options *o = &f->r->options;
-    bool words = f->t.rows == 1 && !f->header && !o->header && !o->recipe && f->first_count > 1;
-    for (size_t i = 0; words && i < f->first_count; i++)
-        words = !blv_csv_looks_a_number(f, &f->first[i]) && !blv_csv_is_missing(&f->first[i]);
-    return words;
-}
-
 /* Now and then, as they become more. */
 static blv_error expect_cells(blv_csv_file *f) {
     const uint64_t cells = (uint64_t)f->t.rows * f->t.count;
@@ -226,32 +150,9 @@ static blv_error take_records(blv_csv_file *f) {
         BLV_CHECK(take_record(f));
         BLV_CHECK(expect_cells(f));
     }
-    if (f->t.rows == 0 || is_header_alone(f))
+    if (f->t.rows == 0 || blv_csv_header_alone(f))
         return blv_explain(f->r->why, BLV_E_FORMAT, "%s: there is no row of data", f->r->shown);
     return BLV_OK;
-}
-
-/* Whether a name of the header is above nothing but numbers. */
-static bool is_above_numbers(const blv_csv_file *f) {
-    const size_t index = f->t.count == f->first_count + 1;
-    bool above = f->t.count != f->first_count + index; /* there are no names */
-    for (size_t i = 0; !above && i < f->first_count; i++)
-        above = !blv_csv_looks_a_number(f, &f->first[i]) && !blv_csv_is_missing(&f->first[i]) &&
-                blv_table_has_numbers(&f->t, i + index);
-    return above;
-}
-
-/* A column of numbers whose first field is a word has that for its name; columns of texts tell
- * once they have been read as such. */
-static bool first_is_header(const blv_csv_file *f) {
-    bool settled = true;
-    for (size_t i = 0; i < f->t.count; i++) {
-        const blv_column *c = &f->t.column[i];
-        if (f->how[i] == AS_NUMBER && c->words == 1 && c->word_row == 0 && c->numbers > 0)
-            return true;
-        settled = settled && (f->how[i] != AS_NUMBER || c->words == 0);
-    }
-    return settled && f->r->format == BLV_FORMAT_CSV && blv_table_first_names(&f->t);
 }
 
 /* Whether something was found that all rows have to be read again for. */
@@ -267,11 +168,7 @@ static blv_error look_back(blv_csv_file *f, bool *again) {
                            f->r->shown, f->comma.text);
     if (f->commas > 0 && !f->decimal_comma)
         f->decimal_comma = true;
-    else if (!f->header && !f->r->options.header && first_is_header(f))
-        f->known = HEADER_NAMES;
-    else if (f->header && f->header_doubtful && !is_above_numbers(f))
-        f->known = HEADER_ROW;
-    else
+    else if (!blv_csv_correct_header(f))
         return blv_table_find_kinds(t, again);
     return BLV_OK;
 }
