@@ -79,6 +79,16 @@ static void test_code_in_the_first_row(void **state) {
     blv_dataset_release(same);
     blv_dataset_release(d);
     blv_dataset_release(named);
+    d = read_text("A7,yes\n113,no\nB2,yes\nA7,no\n", &options); /* no number above another */
+    assert_int_equal(blv_dataset_view_of(d)->rows, 4);
+    blv_dataset_release(d);
+    d = read_text("code,kind\n113,no\nA7,yes\nB2,yes\nA7,no\n", &options);
+    assert_int_equal(blv_dataset_view_of(d)->rows, 4);
+    blv_dataset_release(d);
+    /* a header by the second pass, in which its name is no number any more */
+    d = read_text("kind;301.5;label\nu;3,5;a\nu;4,5;b\n", &options);
+    assert_string_equal(blv_dataset_view_of(d)->feature_names[2], "301.5");
+    blv_dataset_release(d);
     /* names above numbers, some of which are numbers too */
     static const char *const headers[] = {
         "400.5,401.2,kind\n1,2,0\n3,4,1\n5,6,0\n",

@@ -18,7 +18,8 @@ typedef struct blv_csv_file {
     blv_csv_field *first; /* a copy of the first record */
     size_t first_count, first_line;
     bool header;            /* it holds names */
-    bool header_doubtful;   /* it has a word above a number, and a number above one as well */
+    bool header_guessed;    /* as it has a word above a number */
+    bool header_numbers;    /* and a number above another */
     blv_csv_header known;   /* found from all rows */
     bool decimal_comma;     /* 1,5 rather than 1.5 */
     size_t commas;          /* fields that would be numbers with it */

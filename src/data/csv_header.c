@@ -21,13 +21,13 @@ static bool counts_columns(const blv_csv_file *f) {
     return count >= (index ? WITH_INDEX : CERTAIN);
 }
 
-/* A column of numbers and texts may begin with a text as well: where there are numbers above
- * others, all rows tell; the names of a recipe have been looked for. */
+/* A column of numbers and texts may begin with a text as well, so all rows are looked at later; the
+ * names of a recipe have been looked for. */
 bool blv_csv_is_header(blv_csv_file *file) {
     blv_csv_file *f = file;
     const blv_read_options *o = &f->r->options;
     bool above = false, numbers = false;
-    f->header_doubtful = false;
+    f->header_guessed = false;
     if (o->header)
         return strcmp(o->header, "yes") == 0;
     if (f->known != HEADER_OPEN)
@@ -45,7 +45,8 @@ bool blv_csv_is_header(blv_csv_file *file) {
             return true;
         above = above || below;
     }
-    f->header_doubtful = above && numbers;
+    f->header_numbers = numbers;
+    f->header_guessed = above;
     return above && !(numbers && blv_recipe_named(&f->t));
 }
 
@@ -73,14 +74,21 @@ blv_error blv_csv_find_names(blv_csv_file *file) {
 
 /* ---- By all rows ---- */
 
-/* Whether a name of the header is above nothing but numbers. */
-static bool is_above_numbers(const blv_csv_file *f) {
+/* Whether the header is a row, as no name is above nothing but numbers, and there are numbers above
+ * others, or a name is also a text of its column. */
+static bool is_row(const blv_csv_file *f) {
     const size_t index = f->t.count == f->first_count + 1;
-    bool above = f->t.count != f->first_count + index; /* there are no names */
-    for (size_t i = 0; !above && i < f->first_count; i++)
-        above = !blv_csv_looks_a_number(f, &f->first[i]) && !blv_csv_is_missing(&f->first[i]) &&
-                blv_table_has_numbers(&f->t, i + index);
-    return above;
+    bool row = f->header_numbers;
+    if (f->t.count != f->first_count + index) /* there are no names */
+        return false;
+    for (size_t i = 0; i < f->first_count; i++) {
+        if (blv_csv_looks_a_number(f, &f->first[i]) || blv_csv_is_missing(&f->first[i]))
+            continue;
+        if (blv_table_has_numbers(&f->t, i + index))
+            return false;
+        row = row || blv_table_has_text(&f->t, i + index, f->first[i].text);
+    }
+    return row;
 }
 
 /* A column of numbers whose first field is a word has that for its name; columns of texts tell
@@ -100,7 +108,7 @@ bool blv_csv_correct_header(blv_csv_file *file) {
     blv_csv_file *f = file;
     if (!f->header && !f->r->options.header && first_is_header(f))
         f->known = HEADER_NAMES;
-    else if (f->header && f->header_doubtful && !is_above_numbers(f))
+    else if (f->header && f->header_guessed && is_row(f))
         f->known = HEADER_ROW;
     else
         return false;

@@ -123,6 +123,8 @@ bool blv_table_first_names(const blv_table *table);
 /* Whether all values of the column are numbers, those of labels and texts too; missing ones do not
  * count. */
 bool blv_table_has_numbers(const blv_table *table, size_t column);
+/* Whether it is a column of texts, or the label, and has that one. */
+bool blv_table_has_text(const blv_table *table, size_t column, const char *text);
 /* Likewise: whether it may be one, where that is not known. No other row has any of its texts, or
  * its numbers ascend and are unlike those below. */
 bool blv_table_first_doubtful(const blv_table *table);

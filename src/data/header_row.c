@@ -147,6 +147,14 @@ bool blv_table_has_numbers(const blv_table *table, size_t column) {
     return is_number_column(table, column) && c->words == 0 && c->missing < table->rows;
 }
 
+bool blv_table_has_text(const blv_table *table, size_t column, const char *text) {
+    const blv_texts *texts = texts_of(table, column).texts;
+    size_t n = 0;
+    while (texts && n < texts->items.count && strcmp(blv_texts_at(texts, n), text) != 0)
+        n++;
+    return texts && n < texts->items.count;
+}
+
 /* ---- Names ---- */
 
 bool blv_table_first_names(const blv_table *table) {

@@ -79,7 +79,12 @@ static blv_error take_start(blv_csv_file *f) {
         return blv_explain_memory(f->r->why);
     BLV_CHECK(blv_csv_find_names(f));
     BLV_CHECK(blv_csv_next(csv));
+    const bool before = f->header;
     f->header = blv_csv_is_header(f);
+    if (f->t.column && f->header != before) { /* other names */
+        blv_table_free_columns(&f->t);
+        f->t.used_count = 0;
+    }
     if (!f->t.column)
         BLV_CHECK(make_columns(f, f->header && csv->count > 0 ? csv->count : f->first_count));
     plan_columns(f);
@@ -181,10 +186,6 @@ static blv_error start_again(blv_csv_file *f) {
     for (size_t i = 0; i < t->count; i++) {
         t->column[i].words = t->column[i].missing = 0;
         t->column[i].padded = false;
-    }
-    if (f->known != HEADER_OPEN && (f->known == HEADER_NAMES) != f->header) { /* other names */
-        blv_table_free_columns(t);
-        t->used_count = 0;
     }
     free(t->numbers.items); /* texts are no numbers any more: less memory will do */
     t->numbers = (blv_list){0};
