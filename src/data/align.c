@@ -1,5 +1,4 @@
 /* Sets that are used together: the columns, classes, layout and precision of the first for all. */
-#include "base/number_text.h"
 #include "data/dataset_private.h"
 
 #include <stdio.h>
@@ -48,14 +47,11 @@ static blv_error check_kind(const named_view *set, const named_view *to, blv_mes
 
 /* The class of that name, or one whose name is the same number ("+1" and "1"), or classes. */
 static size_t find_class(const blv_dataset_view *v, const char *name) {
-    double number, other;
     for (size_t c = 0; c < v->classes; c++)
         if (strcmp(v->class_names[c], name) == 0)
             return c;
-    if (blv_number_parse(name, &number) != 0)
-        return v->classes;
     size_t c = 0;
-    while (c < v->classes && (blv_number_parse(v->class_names[c], &other) != 0 || other != number))
+    while (c < v->classes && !blv_same_class(v->class_names[c], name))
         c++;
     return c;
 }

@@ -45,6 +45,9 @@ static blv_error next_line(blv_csv *csv, char **line) {
         char *newline = memchr(csv->cursor, '\n', (size_t)(csv->end - csv->cursor));
         if (memchr(csv->cursor, 0, (size_t)(newline - csv->cursor)))
             return reject(csv, "text", "a zero byte", 11);
+        const char *alone = memchr(csv->cursor, '\r', (size_t)(newline - csv->cursor));
+        if (alone && alone + strspn(alone, "\r ") != newline)
+            return reject(csv, "text", "a carriage return", 17);
         char *p = skip_blanks(csv->cursor);
         if (*p != '\n' && *p != '%')
             *line = p;

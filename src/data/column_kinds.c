@@ -31,7 +31,7 @@ bool blv_is_missing(const char *text, size_t length) {
 }
 
 bool blv_boolean_value(const char *text, double *value) {
-    static const char *const words[] = {"false", "true", "no", "yes", "0", "1"};
+    static const char *const words[] = {"false", "true", "no", "yes", "0", "1", "0.0", "1.0"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcasecmp(words[i], text) == 0) {
             *value = (double)(i % 2);
@@ -208,7 +208,7 @@ static bool counts_rows(const blv_table *t, const blv_column *c) {
     return i == t->rows;
 }
 
-/* Whether the numbers of the column are whole and all different. */
+/* Whether the numbers of the column are whole and all different, or too large to be told apart. */
 static blv_error find_identifier(const blv_table *t, const blv_column *c, bool *found) {
     const double *numbers = t->numbers.items;
     double *value = blv_data_alloc(t->rows, sizeof *value);
@@ -222,7 +222,7 @@ static blv_error find_identifier(const blv_table *t, const blv_column *c, bool *
     if (*found)
         blv_sort_numbers(value, t->rows);
     for (size_t i = 1; *found && i < t->rows; i++)
-        *found = value[i] != value[i - 1];
+        *found = value[i] != value[i - 1] || fabs(value[i]) >= 0x1p53;
     free(value);
     return BLV_OK;
 }

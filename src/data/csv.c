@@ -58,14 +58,11 @@ static bool has_decimal_comma(const char *p, const char *end, char delimiter) {
         const char *const field_end = next ? next : end;
         char text[64];
         double value;
-        size_t commas = 0, n = 0;
+        size_t n = 0;
         for (; p < field_end && n < sizeof text - 1; p++)
-            if (*p != '"' && *p != ' ' && *p != '\r') {
-                commas += *p == ',';
-                text[n++] = (char)(*p == ',' ? '.' : *p);
-            }
-        text[n] = '\0';
-        if (commas == 1 && text[n - 1] != '.' && blv_number_parse(text, &value) == 0)
+            if (!strchr("\" \r", *p))
+                text[n++] = *p;
+        if (memchr(text, ',', n) && blv_comma_number(text, n, &value))
             return true;
         p = field_end + 1;
     }
@@ -107,6 +104,32 @@ static char find_delimiter(const char *text, const char *end) {
     return found;
 }
 
+/* Whether all lines but the first end in a delimiter, and it does as well or has one fewer: no
+ * field is behind it. Where it has as many, its last column has a name and no values. */
+static bool ends_in_delimiter(const char *text, const char *end, char delimiter) {
+    size_t first = 0, lines = 0;
+    bool first_ends = false;
+    for (const char *p = text, *stop; p < end; p = stop + 1) {
+        size_t count;
+        stop = count_in_line(p, end, delimiter, &count);
+        if (stop == end && lines > 1) /* perhaps cut off */
+            break;
+        const char *last = stop;
+        while (last > p && last[-1] == '\r')
+            last--;
+        if (last == p)
+            continue;
+        const bool ends = last[-1] == delimiter;
+        if (lines++ == 0) {
+            first = count;
+            first_ends = ends;
+        } else if (!ends || count != first + !first_ends) {
+            return false;
+        }
+    }
+    return lines > 1 && first + !first_ends > 1;
+}
+
 /* ---- Opening and closing ---- */
 
 blv_error blv_csv_open(blv_csv *csv, blv_input *input, blv_message *why) {
@@ -115,7 +138,9 @@ blv_error blv_csv_open(blv_csv *csv, blv_input *input, blv_message *why) {
     *csv = (blv_csv){.input = input, .why = why, .next_line = 1};
     blv_error error = blv_input_peek(input, &bytes, &count, why);
     if (!error && count > 0) {
-        csv->delimiter = find_delimiter((const char *)bytes, (const char *)bytes + count);
+        const char *text = (const char *)bytes, *text_end = text + count;
+        csv->delimiter = find_delimiter(text, text_end);
+        csv->trailing = csv->delimiter != ' ' && ends_in_delimiter(text, text_end, csv->delimiter);
         const unsigned char *end = memchr(bytes, '\r', count);
         if (end && end + 1 < bytes + count && !memchr(bytes, '\n', count))
             return blv_explain(why, BLV_E_FORMAT,
@@ -197,6 +222,29 @@ static char *split_plain(char delimiter, char *p, blv_csv_field *field) {
     return p;
 }
 
+/* Carriage returns are at the end of a line or in quotes. */
+static blv_error check_returns(const blv_csv *csv) {
+    const char *const end = csv->cursor - 1;
+    for (const char *p = csv->start; (p = memchr(p, '\r', (size_t)(end - p))); p++) {
+        if (p + strspn(p, "\r ") == end)
+            return BLV_OK;
+        size_t i = 0;
+        while (i < csv->count && !(csv->fields[i].quoted && p >= csv->fields[i].text &&
+                                   p < csv->fields[i].text + csv->fields[i].length))
+            i++;
+        if (i == csv->count)
+            return reject(csv, csv->line,
+                          "a carriage return alone inside of it; expected a newline behind it");
+    }
+    return BLV_OK;
+}
+
+/* No field is behind a delimiter that ends every line. */
+static void drop_last(blv_csv *csv) {
+    const blv_csv_field *last = &csv->fields[csv->count - 1];
+    csv->count -= csv->count > 1 && last->length == 0 && !last->quoted;
+}
+
 /* Splits the record at csv->cursor. *incomplete: it continues after the text read so far. */
 static blv_error split(blv_csv *csv, bool *incomplete) {
     const char delimiter = csv->delimiter;
@@ -272,8 +320,13 @@ blv_error blv_csv_next(blv_csv *csv) {
             csv->count = 0;
             if (csv->cursor == csv->end)
                 return BLV_OK;
+            csv->returns = memchr(csv->cursor, '\r', (size_t)(csv->end - csv->cursor));
         }
     } while (csv->count == 0 || (csv->count == 1 && csv->fields[0].length == 0));
+    if (csv->returns)
+        BLV_CHECK(check_returns(csv));
+    if (csv->trailing)
+        drop_last(csv);
     for (size_t i = 0; csv->doubled && i < csv->count; i++)
         if (csv->fields[i].doubled)
             make_quotes_single(&csv->fields[i]);

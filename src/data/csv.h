@@ -19,8 +19,10 @@ typedef struct blv_csv {
     blv_input *input;
     blv_message *why;
     char delimiter;
+    bool trailing;      /* rows end in a delimiter, behind which there is no field */
     char *cursor, *end; /* the text read so far */
     bool last;
+    bool returns; /* it has carriage returns */
     size_t next_line;
     blv_list room; /* for the fields */
 

@@ -8,21 +8,18 @@
 
 /* ---- Fields ---- */
 
-/* The number with a comma, and digits behind it, where it has a point; fields are at most 63
- * characters long. */
-static bool comma_number(const blv_csv_field *field, double *value) {
+bool blv_comma_number(const char *text, size_t length, double *value) {
     char copy[64];
-    if (field->length == 0 || field->length >= sizeof copy ||
-        memchr(field->text, '.', field->length))
+    if (length == 0 || length >= sizeof copy || memchr(text, '.', length))
         return false;
-    memcpy(copy, field->text, field->length);
-    copy[field->length] = '\0';
+    memcpy(copy, text, length);
+    copy[length] = '\0';
     char *comma = strchr(copy, ',');
     if (comma && !comma[1])
         return false;
     if (comma)
         *comma = '.';
-    return strlen(copy) == field->length && blv_number_parse(copy, value) == 0;
+    return strlen(copy) == length && blv_number_parse(copy, value) == 0;
 }
 
 static bool point_number(const blv_csv_field *field, double *value) {
@@ -35,7 +32,8 @@ static bool point_number(const blv_csv_field *field, double *value) {
 }
 
 static bool field_number(const blv_csv_file *f, const blv_csv_field *field, double *value) {
-    return f->decimal_comma ? comma_number(field, value) : point_number(field, value);
+    return f->decimal_comma ? blv_comma_number(field->text, field->length, value)
+                            : point_number(field, value);
 }
 
 /* A field that is a number with a decimal comma: all rows are read again with that known. */
@@ -47,6 +45,20 @@ static void note_comma(blv_csv_file *f, const blv_csv_field *field) {
     f->grouped += *text != '0' && digits >= 1 && digits <= 3 &&
                   strspn(text + digits + 1, "0123456789") == 3 &&
                   text + digits + 4 == field->text + field->length;
+}
+
+/* 01234: codes have zeros before them. A byte behind the text can be read. */
+static bool is_padded(const blv_csv_field *field) {
+    return field->text[0] == '0' && (unsigned char)(field->text[1] - '0') <= 9;
+}
+
+static void note_padding(blv_csv_file *f, size_t i, const blv_csv_field *field) {
+    blv_column *c = &f->t.column[i];
+    if (c->padded || c->given)
+        return;
+    c->padded = true;
+    if (f->padded++ == 0)
+        f->padding = blv_show(field->text, field->length);
 }
 
 static blv_error reject_field(const blv_csv_file *f, size_t line, size_t column,
@@ -67,7 +79,7 @@ bool blv_csv_is_missing(const blv_csv_field *field) {
 bool blv_csv_looks_a_number(const blv_csv_file *f, const blv_csv_field *field) {
     double value;
     return field_number(f, field, &value) ||
-           (f->csv.delimiter != ',' && comma_number(field, &value));
+           (f->csv.delimiter != ',' && blv_comma_number(field->text, field->length, &value));
 }
 
 /* ---- Rows ---- */
@@ -101,7 +113,9 @@ static blv_error take_label(blv_csv_file *f, const blv_csv_field *field, size_t 
                            "without one are left out where missing values are dropped",
                            r->shown, line, column + 1, f->t.count,
                            blv_show(field->text, field->length).text,
-                           f->t.label_guessed ? "name another column with label, or " : "");
+                           r->options.recipe    ? "label none reads the rows without labels; "
+                           : f->t.label_guessed ? "name another column with label, or "
+                                                : "");
     if (memchr(field->text, 0, field->length))
         return blv_explain(r->why, BLV_E_FORMAT,
                            "%s: line %zu, column %zu of %zu: the label has a zero byte", r->shown,
@@ -132,35 +146,55 @@ static blv_error take_weight(blv_csv_file *f, const blv_csv_field *field, size_t
     return BLV_OK;
 }
 
-/* A field that is not a number where one was looked for, or a text. */
-static blv_error take_other(blv_csv_file *f, size_t i, const blv_csv_field *field, size_t line,
-                            double *value) {
+/* Whether the field is missing, which may not be allowed. */
+static blv_error find_missing(blv_csv_file *f, size_t i, const blv_csv_field *field, size_t line,
+                              bool *missing) {
+    *missing = blv_csv_is_missing(field);
+    f->t.column[i].missing += *missing;
+    return *missing && f->r->options.missing == BLV_MISSING_ERROR
+               ? reject_field(f, line, i, field, "a value")
+               : BLV_OK;
+}
+
+/* A field that is not a number where one was looked for. */
+static blv_error take_word(blv_csv_file *f, size_t i, const blv_csv_field *field, size_t line,
+                           double *value) {
     blv_column *c = &f->t.column[i];
-    bool missing = blv_csv_is_missing(field);
-    if (missing && f->r->options.missing == BLV_MISSING_ERROR)
-        return reject_field(f, line, i, field, "a value");
-    c->missing += missing;
-    if (f->how[i] == AS_NUMBER) {
-        if (blv_csv_looks_a_number(f, field))
-            note_comma(f, field);
-        f->points += f->decimal_comma && point_number(field, value);
-        if (!missing && c->words++ == 0) {
-            c->word_row = f->t.rows;
-            c->word_line = line;
-            c->word = blv_show(field->text, field->length);
-        }
-        *value = NAN;
-        return BLV_OK;
+    bool missing;
+    BLV_CHECK(find_missing(f, i, field, line, &missing));
+    if (blv_csv_looks_a_number(f, field))
+        note_comma(f, field);
+    f->points += f->decimal_comma && point_number(field, value);
+    f->words_found = f->words_found || (!missing && f->t.rows > 0);
+    if (!missing && c->words++ == 0) {
+        c->word_row = f->t.rows;
+        c->word_line = line;
+        c->word = blv_show(field->text, field->length);
     }
-    int32_t *code = blv_list_room(&c->code, 1, sizeof *code);
-    int32_t number = missing
-                         ? BLV_CODE_MISSING
-                         : (code ? blv_texts_number(&c->levels, field->text, field->length) : 0);
-    if (!code || (number < 0 && !missing))
-        return blv_explain_memory(f->r->why);
-    *code = number;
-    c->code.count++;
+    *value = NAN;
     return BLV_OK;
+}
+
+static blv_error take_text(blv_csv_file *f, size_t i, const blv_csv_field *field, size_t line,
+                           int32_t *code) {
+    bool missing;
+    BLV_CHECK(find_missing(f, i, field, line, &missing));
+    *code = missing ? BLV_CODE_MISSING
+                    : blv_texts_number(&f->t.column[i].levels, field->text, field->length);
+    return missing || *code >= 0 ? BLV_OK : blv_explain_memory(f->r->why);
+}
+
+/* Fields that are plain numbers, from number i on. Returns the first that is not. */
+static size_t take_plain(const blv_csv_file *f, const blv_csv_field *fields, size_t i, size_t count,
+                         double **value) {
+    const unsigned char *how = f->how;
+    double *to = *value;
+    if (f->decimal_comma)
+        return i;
+    for (; i < count && how[i] == AS_NUMBER && fields[i].number && !is_padded(&fields[i]); i++)
+        *to++ = fields[i].value;
+    *value = to;
+    return i;
 }
 
 blv_error blv_csv_take_row(blv_csv_file *f, const blv_csv_field *fields, size_t count,
@@ -171,16 +205,23 @@ blv_error blv_csv_take_row(blv_csv_file *f, const blv_csv_field *fields, size_t 
                            "%s: line %zu: %zu fields; expected %zu as in the first row",
                            f->r->shown, line, count, t->count);
     double *value = blv_list_room(&t->numbers, t->number_columns, sizeof *value);
-    if (!value)
+    int32_t *code = blv_list_room(&t->codes, t->code_columns, sizeof *code);
+    if (!value || !code)
         return blv_explain_memory(f->r->why);
-    for (size_t i = 0; i < count; i++) {
-        if (f->how[i] == NOT_AT_ALL)
-            continue;
-        if (f->how[i] == AS_TEXT || !field_number(f, &fields[i], value))
-            BLV_CHECK(take_other(f, i, &fields[i], line, value));
-        value += f->how[i] == AS_NUMBER;
+    for (size_t i = take_plain(f, fields, 0, count, &value); i < count;
+         i = take_plain(f, fields, i + 1, count, &value)) {
+        if (f->how[i] == AS_TEXT) {
+            BLV_CHECK(take_text(f, i, &fields[i], line, code++));
+        } else if (f->how[i] == AS_NUMBER) {
+            if (!field_number(f, &fields[i], value))
+                BLV_CHECK(take_word(f, i, &fields[i], line, value));
+            else if (is_padded(&fields[i]))
+                note_padding(f, i, &fields[i]);
+            value++;
+        }
     }
-    t->numbers.count += t->number_columns;
+    t->numbers.count += f->words_found ? 0 : t->number_columns;
+    t->codes.count += t->code_columns;
     t->rows++;
     if (f->t.weight != BLV_NO_COLUMN)
         BLV_CHECK(take_weight(f, &fields[f->t.weight], line));

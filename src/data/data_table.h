@@ -34,10 +34,11 @@ typedef struct blv_column {
     size_t numbers, words, missing;
     size_t word_row, word_line; /* of the first word */
     blv_shown_text word;
+    bool padded; /* a number has a zero before it, as codes have: 01234 */
 
-    size_t place;     /* of numbers: among those of a row */
+    size_t place;     /* among the numbers or codes of a row */
+    bool coded;       /* the codes hold its texts */
     blv_texts levels; /* distinct texts */
-    blv_list code;    /* of texts: int32_t, the number of the level, row by row */
 
     /* what is learned */
     bool learned;       /* by a recipe */
@@ -50,6 +51,18 @@ typedef struct blv_column {
     size_t feature, width; /* its first feature, and how many there are without the indicator */
 } blv_column;
 
+/* A line of a recipe, and where its features are. */
+typedef struct blv_recipe_column {
+    const char *line, *fill_text, *after_fill; /* the line, and the fill in it */
+    char *name;
+    blv_kind kind;
+    bool indicator, never_seen;
+    const char *level_text;       /* where the levels are */
+    size_t levels, feature, span; /* its features with the indicator, from `feature` on */
+    double fill;                  /* NaN: not learned */
+    size_t *rows;                 /* levels + 1 zeros */
+} blv_recipe_column;
+
 typedef struct blv_table {
     blv_reading *r;
     blv_column *column;
@@ -59,10 +72,13 @@ typedef struct blv_table {
     int64_t truth;      /* that of the true labels, likewise */
     int64_t weight;     /* that of the weights of rows, likewise */
     bool label_guessed; /* it is the last column, which nobody named */
-    size_t number_columns;
+    size_t number_columns, code_columns;
     blv_list numbers;  /* of double: those of all number columns, row by row; NaN: missing */
+    blv_list codes;    /* of int32_t: the levels of all columns of texts, row by row */
     blv_column **used; /* those that become features, in their order, which is that of a recipe */
     size_t used_count;
+    blv_recipe_column *recipe; /* that of the options */
+    size_t recipe_count;
     blv_arena arena; /* of what the columns point to */
 } blv_table;
 
@@ -76,6 +92,10 @@ const char *blv_column_name(blv_table *table, const blv_column *column);
 /* Finds the columns of the labels and true labels: those that are asked for, that of a recipe, one
  * with a usual name, or the last. Their kinds are LABEL and DROP then. */
 blv_error blv_table_find_labels(blv_table *table);
+/* label, class or target, in letters of either case. */
+bool blv_names_a_label(const char *name);
+/* Notes other columns that have such a name, where the label is one that nobody asked for. */
+blv_error blv_table_note_labels(const blv_table *table);
 /* After all rows were read: a label whose values nearly all differ, and are no numbers, is
  * rejected; in a last column that nobody named as the label, also where they are not whole. */
 blv_error blv_table_check_label(const blv_table *table);
@@ -100,6 +120,11 @@ blv_error blv_table_find_kinds(blv_table *table, bool *again);
  * for the first; the names of the numbers are 0, 1, 2 ...; the rows below it are counted; or four
  * numbers or more ascend by equal steps, and are unlike those below. */
 bool blv_table_first_names(const blv_table *table);
+/* Whether all values of the column are numbers, those of labels and texts too; missing ones do not
+ * count. */
+bool blv_table_has_numbers(const blv_table *table, size_t column);
+/* Whether it is a column of texts, or the label, and has that one. */
+bool blv_table_has_text(const blv_table *table, size_t column, const char *text);
 /* Likewise: whether it may be one, where that is not known. No other row has any of its texts, or
  * its numbers ascend and are unlike those below. */
 bool blv_table_first_doubtful(const blv_table *table);
@@ -109,35 +134,23 @@ bool blv_table_first_doubtful(const blv_table *table);
 /* The columns as text, one a line, to be kept with a set or model: kind, name, fill, indicator and
  * the levels, with tabs between them. From malloc; NULL when memory is short. */
 char *blv_table_write_recipe(const blv_table *table);
-/* Gives the columns what a recipe says: columns that have names are matched by them, others by
- * their places without that of the label. */
-blv_error blv_table_apply_recipe(blv_table *table, const char *recipe);
-/* Whether its columns have names. */
-bool blv_recipe_named(const char *recipe);
-/* Whether the names of all columns that become features are among the texts, which get more. */
-blv_error blv_recipe_names(blv_table *table, const char *recipe, blv_texts *texts, bool *all);
-/* Whether a column of the recipe has that name. */
-bool blv_recipe_has(const char *recipe, const char *name);
-/* The label in a recipe: its name, from the arena of the table, or NULL; its place among all
- * columns, and how many there are. */
-const char *blv_recipe_label(blv_table *table, const char *recipe, size_t *place, size_t *columns);
+/* Reads the recipe of the options, if there is one, before anything else. */
+blv_error blv_table_take_recipe(blv_table *table);
+/* Gives the columns what it says: columns that have names are matched by them, others by their
+ * places without that of the label. */
+blv_error blv_table_apply_recipe(blv_table *table);
+/* Whether its columns have names, and whether one has that name. */
+bool blv_recipe_named(const blv_table *table);
+bool blv_recipe_has(const blv_table *table, const char *name);
 
-/* A line of a recipe, and where its features are. */
-typedef struct blv_recipe_column {
-    const char *line, *fill_text, *after_fill; /* the line, and the fill in it */
-    char *name;
-    blv_kind kind;
-    bool indicator, never_seen;
-    size_t levels, feature, span; /* its features with the indicator, from `feature` on */
-    double fill;                  /* NaN: not learned */
-    size_t *rows;                 /* levels + 1 zeros */
-} blv_recipe_column;
 /* The fill as it is in a recipe: a number, or - where it was not learned. */
 void blv_fill_format(double fill, char text[40]);
-/* The columns of a set that learned its recipe itself. false: it is that of another set, or memory
- * was short. */
-bool blv_recipe_parse(blv_arena *arena, const char *recipe, size_t features,
-                      blv_recipe_column **columns, size_t *count);
+/* false: a line is damaged, or memory was short. *features: how many its columns become. */
+bool blv_recipe_parse(blv_arena *arena, const char *recipe, blv_recipe_column **columns,
+                      size_t *count, size_t *features);
+/* Those of a set that learned its recipe itself; none where it is that of another set. */
+blv_error blv_recipe_columns(blv_arena *arena, const blv_dataset *dataset,
+                             blv_recipe_column **columns, size_t *count, blv_message *why);
 
 /* ---- Encoding ---- */
 

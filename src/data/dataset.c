@@ -139,15 +139,17 @@ void blv_dataset_drop_transposed(blv_dataset *dataset) {
     blv_dataset_drop(dataset, BLV_PART_COLUMN_VALUE);
 }
 
-static bool put_part(blv_dataset *d, blv_part_name name, void *data, size_t mapped_bytes,
-                     size_t offset) {
-    blv_part *part = data ? calloc(1, sizeof *part) : NULL;
+static bool put_part(blv_dataset *d, blv_part_name name, const blv_part *made, size_t offset) {
+    blv_part *part = made->data ? calloc(1, sizeof *part) : NULL;
     if (!part) {
-        free_data(data, mapped_bytes);
+        if (!made->lent)
+            free_data(made->data, made->mapped_bytes);
         return false;
     }
-    part->data = data;
-    part->mapped_bytes = mapped_bytes;
+    part->data = made->data;
+    part->mapped_bytes = made->mapped_bytes;
+    part->lent = made->lent;
+    part->context = made->context;
     if (name == BLV_PART_DENSE) {
         d->dense_offset = offset;
         d->view.stride = d->view.columns;
@@ -157,12 +159,12 @@ static bool put_part(blv_dataset *d, blv_part_name name, void *data, size_t mapp
 }
 
 bool blv_dataset_put(blv_dataset *dataset, blv_part_name name, void *data) {
-    return put_part(dataset, name, data, 0, 0);
+    return put_part(dataset, name, &(blv_part){.data = data}, 0);
 }
 
 bool blv_dataset_put_map(blv_dataset *dataset, blv_part_name name, void *map, size_t bytes,
                          size_t offset) {
-    return put_part(dataset, name, map, bytes, offset);
+    return put_part(dataset, name, &(blv_part){.data = map, .mapped_bytes = bytes}, offset);
 }
 
 bool blv_dataset_put_sparse(blv_dataset *dataset, size_t *row_start, uint32_t *column,
@@ -174,18 +176,9 @@ bool blv_dataset_put_sparse(blv_dataset *dataset, size_t *row_start, uint32_t *c
 
 bool blv_dataset_put_lent(blv_dataset *dataset, blv_part_name name, const void *data,
                           void (*lent)(void *context), void *context) {
-    blv_part *part = calloc(1, sizeof *part);
-    if (!part)
-        return false;
-    part->data = (void *)data; /* never written to: see is_own */
-    part->lent = lent;
-    part->context = context;
-    if (name == BLV_PART_DENSE) {
-        dataset->dense_offset = 0;
-        dataset->view.stride = dataset->view.columns;
-    }
-    blv_dataset_put_shared(dataset, name, part);
-    return true;
+    /* never written to: see is_own */
+    return put_part(dataset, name,
+                    &(blv_part){.data = (void *)data, .lent = lent, .context = context}, 0);
 }
 
 static bool is_own(const blv_part *part) {

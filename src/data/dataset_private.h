@@ -150,6 +150,8 @@ void blv_texts_free(blv_texts *texts);
 int32_t blv_texts_number(blv_texts *texts, const char *text, size_t length);
 /* The text of a number. */
 char *blv_texts_at(const blv_texts *texts, size_t number);
+/* Whether two texts name the same class: they are equal, or the same number ("+1" and "1.0"). */
+bool blv_same_class(const char *a, const char *b);
 /* Puts class_names, label and, where truth has items, true_label from the numbers of the texts of
  * all rows, int32_t, which are taken. Classes are in numerical order when all texts are numbers
  * ("2" before "10"; "+1" and "1" are one class, named by its first spelling), else in order of

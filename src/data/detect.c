@@ -76,7 +76,8 @@ static bool is_number(const char *word, size_t length) {
     return end && *end == '\0';
 }
 
-/* The line has a pair, or is a number alone. *empty: the line has nothing but a comment. */
+/* The line has a pair, or is a number alone, and no word ends in a separator of CSV. *empty: the
+ * line has nothing but a comment. */
 static bool is_libsvm_line(const char *p, const char *end, bool *empty) {
     size_t words = 0;
     bool number = false;
@@ -88,6 +89,8 @@ static bool is_libsvm_line(const char *p, const char *end, bool *empty) {
         if (length > 0) {
             if (is_pair(word, length))
                 return true;
+            if (strchr(",;", word[length - 1]))
+                return false;
             number = words == 0 && is_number(word, length);
             words++;
         } else {

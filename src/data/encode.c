@@ -7,19 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOTES_MAX = 20, DISCARDED_ROWS = 1 << 9, DISCARDED_PAGE = 4 };
+enum { NOTES_MAX = 20, DISCARDED_ROWS = 1 << 7, DISCARDED_BACK = 1 << 11 };
 
 void blv_table_free_columns(blv_table *table) {
-    for (size_t j = 0; table->column && j < table->count; j++) {
+    for (size_t j = 0; table->column && j < table->count; j++)
         blv_texts_free(&table->column[j].levels);
-        free(table->column[j].code.items);
-    }
     table->column = NULL;
 }
 
 void blv_table_free(blv_table *table) {
     blv_table_free_columns(table);
     free(table->numbers.items);
+    free(table->codes.items);
     blv_arena_free(&table->arena);
 }
 
@@ -29,11 +28,15 @@ const char *blv_column_name(blv_table *table, const blv_column *column) {
                : blv_arena_print(&table->arena, "x%zu", (size_t)(column - table->column));
 }
 
+static int32_t code_at(const blv_table *t, const blv_column *c, size_t i) {
+    return ((const int32_t *)t->codes.items)[i * t->code_columns + c->place];
+}
+
 /* The number of a column that is not a category; NaN: missing. */
 static double number_at(const blv_table *t, const blv_column *c, size_t i) {
     if (!c->texts)
         return ((const double *)t->numbers.items)[i * t->number_columns + c->place];
-    int32_t code = ((const int32_t *)c->code.items)[i];
+    const int32_t code = code_at(t, c, i);
     return code == BLV_CODE_MISSING ? NAN : c->value[code];
 }
 
@@ -49,8 +52,7 @@ static bool has_missing(const blv_table *t, size_t i) {
         const blv_column *c = &t->column[j];
         if (c->kind == BLV_KIND_DROP || c->kind == BLV_KIND_LABEL)
             continue;
-        if (c->texts ? ((const int32_t *)c->code.items)[i] == BLV_CODE_MISSING
-                     : isnan(number_at(t, c, i)))
+        if (c->texts ? code_at(t, c, i) == BLV_CODE_MISSING : isnan(number_at(t, c, i)))
             return true;
     }
     return false;
@@ -73,12 +75,11 @@ blv_error blv_table_drop_rows(blv_table *table) {
         if (has_missing(t, i))
             continue;
         move_item(&t->numbers, i, kept, t->number_columns * sizeof(double));
+        move_item(&t->codes, i, kept, t->code_columns * sizeof(int32_t));
         for (size_t k = 0; k < 3; k++)
             move_item(wide[k], i, kept, sizeof(double));
         for (size_t k = 0; k < 2; k++)
             move_item(labels[k], i, kept, sizeof(int32_t));
-        for (size_t j = 0; j < t->count; j++)
-            move_item(&t->column[j].code, i, kept, sizeof(int32_t));
         kept++;
     }
     for (size_t j = 0; j < t->count; j++)
@@ -94,6 +95,7 @@ blv_error blv_table_drop_rows(blv_table *table) {
                                  t->rows - kept, t->rows);
     t->rows = kept;
     t->numbers.count = kept * t->number_columns;
+    t->codes.count = kept * t->code_columns;
     return blv_need_memory(told, r->why);
 }
 
@@ -165,15 +167,16 @@ static int by_text(const void *left, const void *right) {
 /* Levels in order of bytes; the most frequent one, the first of several, fills what is missing. */
 static blv_error learn_levels(blv_table *t, blv_column *c) {
     const size_t count = c->levels.items.count;
-    const int32_t *code = c->code.items;
     level *levels = blv_arena_alloc(&t->arena, count + 1, sizeof *levels);
     if (!levels)
         return blv_explain_memory(t->r->why);
     for (size_t n = 0; n < count; n++)
         levels[n] = (level){blv_texts_at(&c->levels, n), n, 0};
-    for (size_t i = 0; i < t->rows; i++)
-        if (code[i] != BLV_CODE_MISSING)
-            levels[code[i]].rows++;
+    for (size_t i = 0; i < t->rows; i++) {
+        const int32_t code = code_at(t, c, i);
+        if (code != BLV_CODE_MISSING)
+            levels[code].rows++;
+    }
     qsort(levels, count, sizeof *levels, by_text);
     size_t most = 0;
     for (size_t k = 0; k < count; k++) { /* rows that were left out may have taken a level along */
@@ -326,7 +329,7 @@ static size_t encode_row(const blv_table *t, size_t i, uint32_t *feature, double
         double x = 1.0;
         size_t at = c->feature;
         if (c->kind == BLV_KIND_CATEGORY) {
-            int32_t code = ((const int32_t *)c->code.items)[i];
+            const int32_t code = code_at(t, c, i);
             missing = code == BLV_CODE_MISSING;
             int32_t rank = missing ? (int32_t)c->fill : c->rank[code];
             rank = rank < 0 ? (int32_t)c->level_count : rank;
@@ -352,17 +355,13 @@ static size_t encode_row(const blv_table *t, size_t i, uint32_t *feature, double
 static void discard_rows(const blv_table *t, size_t end) {
     if (end % DISCARDED_ROWS != 0)
         return;
-    const size_t back = (size_t)DISCARDED_PAGE * DISCARDED_ROWS;
-    const size_t first = end > back ? end - back : 0;
-    const size_t row = t->number_columns * sizeof(double);
-    char *numbers = t->numbers.items;
+    const size_t first = end > DISCARDED_BACK ? end - DISCARDED_BACK : 0;
+    double *numbers = t->numbers.items;
+    int32_t *codes = t->codes.items;
     if (numbers)
-        blv_discard(numbers + first * row, numbers + end * row);
-    for (size_t j = 0; j < t->count; j++) {
-        int32_t *code = t->column[j].code.items;
-        if (code && t->column[j].code.count == t->rows)
-            blv_discard(code + first, code + end);
-    }
+        blv_discard(numbers + first * t->number_columns, numbers + end * t->number_columns);
+    if (codes)
+        blv_discard(codes + first * t->code_columns, codes + end * t->code_columns);
 }
 
 static blv_error put_dense(const blv_table *t, size_t features, uint32_t *feature, double *value) {

@@ -4,17 +4,19 @@
 #include "bilevel/ranks.h"
 #include "data/dataset_private.h"
 
-static uint64_t hash_features(uint64_t hash, const blv_dataset_view *v) {
-    const void *values = blv_stored_values(v);
-    for (size_t i = 0; i < v->rows; i++) {
-        const blv_stored_row row = blv_row_at(v, i);
-        for (size_t k = row.first; k < row.end; k++) {
-            double value = blv_value_get(values, v->precision, k);
-            if (value != 0.0)
-                hash = blv_hash_real(blv_hash_word(hash, blv_column_at(&row, k)), value);
-        }
-        hash = blv_hash_word(hash, UINT64_MAX);
+static uint64_t hash_row(uint64_t hash, const blv_dataset_view *v, size_t i) {
+    const blv_stored_row row = blv_row_at(v, i);
+    for (size_t k = row.first; k < row.end; k++) {
+        double value = blv_value_get(blv_stored_values(v), v->precision, k);
+        if (value != 0.0)
+            hash = blv_hash_real(blv_hash_word(hash, blv_column_at(&row, k)), value);
     }
+    return hash;
+}
+
+static uint64_t hash_features(uint64_t hash, const blv_dataset_view *v) {
+    for (size_t i = 0; i < v->rows; i++)
+        hash = blv_hash_word(hash_row(hash, v, i), UINT64_MAX);
     return hash;
 }
 
@@ -22,19 +24,10 @@ static uint64_t hash_features(uint64_t hash, const blv_dataset_view *v) {
  * all ranks counts: it does not depend on where they are. */
 static uint64_t hash_spread(uint64_t hash, const blv_dataset_view *v) {
     enum { PIECES = 4, BITS = 16 }; /* sums of these are exact */
-    const void *values = blv_stored_values(v);
     double pieces[PIECES] = {0.0};
     uint64_t sum = 0;
-    for (size_t i = 0; i < v->held; i++) {
-        const blv_stored_row row = blv_row_at(v, i);
-        uint64_t own = blv_hash_word(1, v->held_row[i]);
-        for (size_t k = row.first; k < row.end; k++) {
-            double value = blv_value_get(values, v->precision, k);
-            if (value != 0.0)
-                own = blv_hash_real(blv_hash_word(own, blv_column_at(&row, k)), value);
-        }
-        sum += own;
-    }
+    for (size_t i = 0; i < v->held; i++)
+        sum += hash_row(blv_hash_word(1, v->held_row[i]), v, i);
     for (size_t p = 0; p < PIECES; p++)
         pieces[p] = (double)(sum >> p * BITS & 0xffff);
     v->ranks->sum(v->ranks->context, PIECES, pieces);

@@ -4,19 +4,10 @@
 
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 enum { ENOUGH_ROWS = 10 };
 
 /* ---- Columns ---- */
-
-static bool names_a_label(const char *text) {
-    static const char *const usual[] = {"label", "class", "target"};
-    size_t w = 0;
-    while (w < sizeof usual / sizeof *usual && strcasecmp(usual[w], text) != 0)
-        w++;
-    return w < sizeof usual / sizeof *usual;
-}
 
 /* The first of the texts, which no other row has, is one that the others are not like. */
 static bool stands_out(const blv_texts *texts) {
@@ -31,15 +22,20 @@ static bool stands_out(const blv_texts *texts) {
            (dates == others && !blv_date_value(first, &value));
 }
 
-/* The texts of a column and their numbers, row by row; NULL: it holds numbers, or nothing. */
-static const blv_texts *texts_of(const blv_table *t, size_t j, const int32_t **codes) {
+/* The texts of a column, and their numbers: that of row i is code[i * stride]. */
+typedef struct text_column {
+    const blv_texts *texts; /* NULL: it holds numbers, or nothing */
+    const int32_t *code;
+    size_t stride;
+} text_column;
+
+static text_column texts_of(const blv_table *t, size_t j) {
     const blv_column *c = &t->column[j];
-    const bool label = (int64_t)j == t->label;
-    const blv_list *list = label ? &t->r->label : &c->code;
-    *codes = list->items;
-    if (list->count != t->rows || (!label && !c->texts))
-        return NULL;
-    return label ? &t->r->classes : &c->levels;
+    if ((int64_t)j == t->label && t->r->label.count == t->rows)
+        return (text_column){&t->r->classes, t->r->label.items, 1};
+    if ((int64_t)j == t->label || !c->coded)
+        return (text_column){0};
+    return (text_column){&c->levels, (const int32_t *)t->codes.items + c->place, t->code_columns};
 }
 
 static bool is_number_column(const blv_table *t, size_t j) {
@@ -52,11 +48,11 @@ static double number_of(const blv_table *t, size_t j, size_t i) {
 }
 
 /* Whether no other row has the text of the first. */
-static bool is_single(const blv_table *t, const blv_texts *texts, const int32_t *codes) {
+static bool is_single(const blv_table *t, const text_column *c) {
     size_t i = 1;
-    while (i < t->rows && codes[i] != 0)
+    while (i < t->rows && c->code[i * c->stride] != 0)
         i++;
-    return codes[0] == 0 && i == t->rows && texts->items.count > 1;
+    return c->code[0] == 0 && i == t->rows && c->texts->items.count > 1;
 }
 
 /* Nothing, and 0, 1, 2 ... below it: the index of pandas. */
@@ -92,16 +88,15 @@ static bool is_number_text(const blv_texts *texts, size_t n) {
 
 /* Of the label, where it is a number; a word that no other row has is a name as well. */
 static bool label_ascends(const blv_table *t, double last) {
-    const int32_t *codes;
     const double *target = t->r->target.items;
     double first = last;
     if (t->label == BLV_NO_COLUMN)
         return true;
     if (t->r->target.count == t->rows)
         return target[0] > last && is_unlike(target[0], target, t->rows, 1);
-    const blv_texts *texts = texts_of(t, (size_t)t->label, &codes);
-    return texts && is_single(t, texts, codes) &&
-           (blv_number_parse(blv_texts_at(texts, 0), &first) != 0 || first > last);
+    const text_column c = texts_of(t, (size_t)t->label);
+    return c.texts && is_single(t, &c) &&
+           (blv_number_parse(blv_texts_at(c.texts, 0), &first) != 0 || first > last);
 }
 
 /* 1990, 1991, 1992 ... above other numbers. Returns how many there are; *even: all with the same
@@ -135,6 +130,31 @@ static size_t ascends(const blv_table *t, bool *even) {
     return 2 * unlike >= numbers ? numbers : 0;
 }
 
+static bool are_numbers(const blv_texts *texts) {
+    size_t n = 0;
+    while (n < texts->items.count && is_number_text(texts, n))
+        n++;
+    return n == texts->items.count;
+}
+
+bool blv_table_has_numbers(const blv_table *table, size_t column) {
+    const blv_column *c = &table->column[column];
+    const text_column texts = texts_of(table, column);
+    if ((int64_t)column == table->label && table->r->target.count > 0)
+        return true;
+    if (texts.texts)
+        return texts.texts->items.count > 0 && are_numbers(texts.texts);
+    return is_number_column(table, column) && c->words == 0 && c->missing < table->rows;
+}
+
+bool blv_table_has_text(const blv_table *table, size_t column, const char *text) {
+    const blv_texts *texts = texts_of(table, column).texts;
+    size_t n = 0;
+    while (texts && n < texts->items.count && strcmp(blv_texts_at(texts, n), text) != 0)
+        n++;
+    return texts && n < texts->items.count;
+}
+
 /* ---- Names ---- */
 
 bool blv_table_first_names(const blv_table *table) {
@@ -144,25 +164,24 @@ bool blv_table_first_names(const blv_table *table) {
     bool singles = true;
     size_t numbers = 0;
     for (size_t j = 0; j < t->count; j++) {
-        const int32_t *codes;
-        const blv_texts *texts = texts_of(t, j, &codes);
+        const text_column c = texts_of(t, j);
         if (is_number_column(t, j)) {
             const double first = number_of(t, j, 0);
             counted = counted && (isnan(first) || first == (double)numbers);
             numbers += isnan(first) ? 0 : 1;
-        } else if (texts && codes[0] == 0) {
+        } else if (c.texts && c.code[0] == 0) {
             double value;
-            const bool number = blv_number_parse(blv_texts_at(texts, 0), &value) == 0;
-            const bool single = is_single(t, texts, codes), once = single && !number;
+            const bool number = blv_number_parse(blv_texts_at(c.texts, 0), &value) == 0;
+            const bool single = is_single(t, &c), once = single && !number;
             singles = singles && single;
             if (single && number && (int64_t)j != t->label) { /* a number above texts */
                 counted = counted && value == (double)numbers++;
                 continue;
             }
-            usual = usual || (once && names_a_label(blv_texts_at(texts, 0)));
-            unlike = unlike || (once && stands_out(texts));
+            usual = usual || (once && blv_names_a_label(blv_texts_at(c.texts, 0)));
+            unlike = unlike || (once && stands_out(c.texts));
             unique = unique && once;
-            repeated = repeated && once && 2 * texts->items.count <= t->rows;
+            repeated = repeated && once && 2 * c.texts->items.count <= t->rows;
         }
     }
     const bool enough =
@@ -179,16 +198,12 @@ bool blv_table_first_doubtful(const blv_table *table) {
     size_t columns = 0;
     bool repeated = t->rows <= ENOUGH_ROWS, even;
     for (size_t j = 0; j < t->count; j++) {
-        const int32_t *codes;
-        const blv_texts *texts = texts_of(t, j, &codes);
-        size_t n = 0;
-        while (texts && n < texts->items.count && is_number_text(texts, n))
-            n++;
-        if (!texts || n == texts->items.count) /* numbers, of classes */
+        const text_column c = texts_of(t, j);
+        if (!c.texts || are_numbers(c.texts)) /* numbers, of classes */
             continue;
-        if (!is_single(t, texts, codes))
+        if (!is_single(t, &c))
             return false;
-        repeated = repeated || texts->items.count < t->rows;
+        repeated = repeated || c.texts->items.count < t->rows;
         columns++;
     }
     return t->rows > 2 && ((columns > 0 && repeated) || ascends(t, &even) > 0);

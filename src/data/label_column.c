@@ -52,9 +52,33 @@ static blv_error find_column(const blv_table *t, const char *kind, const char *w
     return BLV_OK;
 }
 
+/* In the order in which they are looked for; y may be a coordinate. */
+static const char *const usual[] = {"label", "class", "target", "y"};
+
+bool blv_names_a_label(const char *name) {
+    return strcasecmp(name, usual[0]) == 0 || strcasecmp(name, usual[1]) == 0 ||
+           strcasecmp(name, usual[2]) == 0;
+}
+
+blv_error blv_table_note_labels(const blv_table *table) {
+    const blv_table *t = table;
+    char names[240] = "";
+    if (t->r->options.label || t->r->options.recipe || t->label == BLV_NO_COLUMN)
+        return BLV_OK;
+    for (size_t i = 0; t->named && i < t->count; i++)
+        if ((int64_t)i != t->label && (int64_t)i != t->truth && (int64_t)i != t->weight &&
+            t->column[i].kind != BLV_KIND_DROP && blv_names_a_label(t->column[i].name))
+            blv_list_name(names, sizeof names, t->column[i].name);
+    return blv_need_memory(!*names ||
+                               blv_dataset_note(t->r->dataset,
+                                                "the label is column %zu, '%.60s'; others may be "
+                                                "it as well: %s",
+                                                (size_t)t->label, t->column[t->label].name, names),
+                           t->r->why);
+}
+
 /* A column that is named as labels are, else the last one that is not that of the true labels. */
 static int64_t guess_label(blv_table *t) {
-    static const char *const usual[] = {"label", "class", "target", "y"};
     int64_t last = (int64_t)t->count - 1;
     while (last > 0 && (t->truth == last || t->weight == last))
         last--;
@@ -71,9 +95,12 @@ static int64_t guess_label(blv_table *t) {
 }
 
 /* Where rows that the recipe was learned from have it; rows to be answered may have none. */
-static int64_t recipe_label(blv_table *t) {
-    size_t place = 0, columns = 0;
-    const char *name = blv_recipe_label(t, t->r->options.recipe, &place, &columns);
+static int64_t recipe_label(const blv_table *t) {
+    const size_t columns = t->recipe_count;
+    size_t place = 0;
+    while (place < columns && t->recipe[place].kind != BLV_KIND_LABEL)
+        place++;
+    const char *name = place < columns ? t->recipe[place].name : NULL;
     if (name && *name && t->named) /* another column may have its name */
         return place < t->count && strcmp(t->column[place].name, name) == 0 ? (int64_t)place
                                                                             : named_column(t, name);

@@ -4,6 +4,7 @@
 #include "base/number_text.h"
 #include "data/dataset_private.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +97,17 @@ static int by_bytes(const void *left, const void *right) {
     return order != 0 ? order : a->length < b->length ? -1 : a->length > b->length;
 }
 
+/* Doubles do not tell larger ones apart, which are named by their texts alone. */
+static bool is_same_number(double a, double b) {
+    return a == b && fabs(a) < 0x1p53;
+}
+
+bool blv_same_class(const char *a, const char *b) {
+    double x, y;
+    return strcmp(a, b) == 0 ||
+           (blv_number_parse(a, &x) == 0 && blv_number_parse(b, &y) == 0 && is_same_number(x, y));
+}
+
 static bool all_numbers(distinct_text *items, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (strlen(items[i].text) != items[i].length ||
@@ -123,7 +135,7 @@ bool blv_dataset_put_classes(blv_dataset *dataset, blv_texts *texts, blv_list *l
     int32_t *class_of = blv_data_alloc(count, sizeof *class_of);
     const char **names = blv_data_alloc(count, sizeof *names);
     for (size_t i = 0; class_of && names && i < count; i++) {
-        if (!numbers || i == 0 || items[i].number != items[i - 1].number)
+        if (!numbers || i == 0 || !is_same_number(items[i].number, items[i - 1].number))
             names[classes++] = items[i].text;
         class_of[items[i].first] = (int32_t)classes - 1;
     }

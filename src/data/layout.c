@@ -126,20 +126,17 @@ blv_error blv_dataset_convert(blv_dataset *dataset, blv_layout layout, blv_preci
 /* Numbers, and beside them categories or marks of missing values. Where there are only numbers a
  * set is sparse because its file is, as texts are. */
 static blv_error find_mixed(const blv_dataset *d, bool *mixed, blv_message *why) {
-    const char *recipe = blv_dataset_recipe(d);
     blv_recipe_column *columns = NULL;
     size_t count = 0, numbers = 0, others = 0;
     blv_arena arena = {0};
-    if (recipe && !blv_recipe_parse(&arena, recipe, d->view.columns, &columns, &count))
-        count = 0;
+    const blv_error error = blv_recipe_columns(&arena, d, &columns, &count, why);
     for (size_t j = 0; j < count; j++) {
         numbers += columns[j].kind == BLV_KIND_NUMBER || columns[j].kind == BLV_KIND_DATE;
         others += columns[j].kind == BLV_KIND_CATEGORY || columns[j].indicator;
     }
     *mixed = numbers > 0 && others > 0;
-    const bool failed = arena.failed;
     blv_arena_free(&arena);
-    return blv_need_memory(!failed, why);
+    return error;
 }
 
 /* All of them or none. */

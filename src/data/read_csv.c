@@ -2,7 +2,8 @@
  * label.
  *
  * Fields are taken for numbers. Where a column turns out to hold texts, or numbers a decimal comma,
- * the file is read once more with that known; plain numbers are read once. */
+ * the file is read once more with that known; plain numbers are read once. Numbers are not kept
+ * from there on where the first such field is found. */
 #include "base/aligned_memory.h"
 #include "base/rank_exchange.h"
 #include "bilevel/ranks.h"
@@ -16,7 +17,7 @@
 
 enum { PASSES = 6 };
 
-/* ---- The header ---- */
+/* ---- One pass over the file ---- */
 
 /* The fields of the current record in one block, each with a zero byte behind it. */
 static blv_csv_field *copy_record(blv_arena *arena, const blv_csv *csv) {
@@ -30,42 +31,6 @@ static blv_csv_field *copy_record(blv_arena *arena, const blv_csv *csv) {
     }
     return copy;
 }
-
-/* 0,1,2,3 ... as pandas names columns that have no names, with an index before them or many. */
-static bool counts_columns(const blv_csv_file *f) {
-    enum { CERTAIN = 4, WITH_INDEX = 2 };
-    const bool index = f->first[0].length == 0;
-    size_t count = 0;
-    for (size_t i = index; i < f->first_count; i++, count++) {
-        char expected[24];
-        const int length = snprintf(expected, sizeof expected, "%zu", count);
-        if (f->first[i].length != (size_t)length ||
-            memcmp(f->first[i].text, expected, f->first[i].length) != 0)
-            return false;
-    }
-    return count >= (index ? WITH_INDEX : CERTAIN);
-}
-
-/* Whether the first record names the columns of the current record. */
-static bool is_header(const blv_csv_file *f) {
-    const blv_read_options *o = &f->r->options;
-    if (o->header)
-        return strcmp(o->header, "yes") == 0;
-    if (counts_columns(f))
-        return true;
-    for (size_t i = 0; i < f->first_count; i++) {
-        const blv_csv_field *field = &f->first[i];
-        if (blv_csv_is_missing(field) || blv_csv_looks_a_number(f, field))
-            continue;
-        if ((i < f->csv.count && blv_csv_looks_a_number(f, &f->csv.fields[i])) ||
-            (o->label && strcmp(o->label, field->text) == 0) ||
-            (o->recipe && blv_recipe_has(o->recipe, field->text)))
-            return true;
-    }
-    return f->header_certain;
-}
-
-/* ---- One pass over the file ---- */
 
 static blv_error make_columns(blv_csv_file *f, size_t width) {
     blv_table *t = &f->t;
@@ -81,41 +46,25 @@ static blv_error make_columns(blv_csv_file *f, size_t width) {
         t->column[i].name = t->named && i >= index ? f->first[i - index].text : "";
     BLV_CHECK(blv_table_find_labels(t));
     if (f->r->options.recipe)
-        return blv_table_apply_recipe(t, f->r->options.recipe);
+        return blv_table_apply_recipe(t);
     return f->r->options.kinds ? blv_table_set_kinds(t, f->r->options.kinds) : BLV_OK;
 }
 
 /* How to read each column, before any row is. */
 static void plan_columns(blv_csv_file *f) {
     blv_table *t = &f->t;
-    t->number_columns = 0;
+    t->number_columns = t->code_columns = 0;
     for (size_t i = 0; i < t->count; i++) {
         blv_column *c = &t->column[i];
         bool used = c->kind != BLV_KIND_LABEL && c->kind != BLV_KIND_DROP;
         f->how[i] = !used ? NOT_AT_ALL : c->texts ? AS_TEXT : AS_NUMBER;
-        if (f->how[i] == AS_NUMBER)
-            c->place = t->number_columns++;
-        else if (f->how[i] ==
-                 AS_TEXT) /* at once rather than by and by, which takes twice as much */
-            (void)blv_list_room(&c->code, f->rows_known, sizeof(int32_t));
+        c->coded = f->how[i] == AS_TEXT;
+        if (used)
+            c->place = c->coded ? t->code_columns++ : t->number_columns++;
     }
+    /* at once rather than by and by, which takes twice as much */
     (void)blv_list_room(&t->numbers, f->rows_known * t->number_columns, sizeof(double));
-}
-
-/* Whether the first record names the columns that a recipe has; also where names are numbers. */
-static blv_error find_recipe_names(blv_csv_file *f) {
-    const blv_read_options *o = &f->r->options;
-    blv_texts texts = {0};
-    blv_error error = BLV_OK;
-    if (!o->recipe || o->header || !blv_recipe_named(o->recipe))
-        return BLV_OK;
-    for (size_t i = 0; i < f->first_count && !error; i++)
-        if (blv_texts_number(&texts, f->first[i].text, f->first[i].length) < 0)
-            error = blv_explain_memory(f->r->why);
-    if (!error)
-        error = blv_recipe_names(&f->t, o->recipe, &texts, &f->header_certain);
-    blv_texts_free(&texts);
-    return error;
+    (void)blv_list_room(&t->codes, f->rows_known * t->code_columns, sizeof(int32_t));
 }
 
 /* Takes the first two records to see whether the first is a header. */
@@ -128,9 +77,14 @@ static blv_error take_start(blv_csv_file *f) {
     f->first = copy_record(&f->t.arena, csv);
     if (!f->first)
         return blv_explain_memory(f->r->why);
-    BLV_CHECK(find_recipe_names(f));
+    BLV_CHECK(blv_csv_find_names(f));
     BLV_CHECK(blv_csv_next(csv));
-    f->header = is_header(f);
+    const bool before = f->header;
+    f->header = blv_csv_is_header(f);
+    if (f->t.column && f->header != before) { /* other names */
+        blv_table_free_columns(&f->t);
+        f->t.used_count = 0;
+    }
     if (!f->t.column)
         BLV_CHECK(make_columns(f, f->header && csv->count > 0 ? csv->count : f->first_count));
     plan_columns(f);
@@ -169,15 +123,6 @@ static blv_error take_attributes(blv_csv_file *f) {
     return BLV_OK;
 }
 
-/* One line of words, whose columns are not known from other rows. */
-static bool is_header_alone(const blv_csv_file *f) {
-    const blv_read_options *o = &f->r->options;
-    bool words = f->t.rows == 1 && !f->header && !o->header && !o->recipe && f->first_count > 1;
-    for (size_t i = 0; words && i < f->first_count; i++)
-        words = !blv_csv_looks_a_number(f, &f->first[i]) && !blv_csv_is_missing(&f->first[i]);
-    return words;
-}
-
 /* Now and then, as they become more. */
 static blv_error expect_cells(blv_csv_file *f) {
     const uint64_t cells = (uint64_t)f->t.rows * f->t.count;
@@ -185,6 +130,15 @@ static blv_error expect_cells(blv_csv_file *f) {
         return BLV_OK;
     f->cells_checked = cells + (cells >> 3) + (1 << 16);
     return blv_reading_expect(f->r, cells, sizeof(double), "its table");
+}
+
+/* The current record as a row, and the next one after it. */
+static blv_error take_record(blv_csv_file *f) {
+    blv_csv *csv = &f->csv;
+    BLV_CHECK(blv_csv_take_row(f, csv->fields, csv->count, csv->line));
+    BLV_CHECK(blv_add_place(f->r, blv_input_place(csv->input, csv->start),
+                            (size_t)(csv->cursor - csv->start)));
+    return blv_csv_next(csv);
 }
 
 static blv_error take_records(blv_csv_file *f) {
@@ -198,28 +152,12 @@ static blv_error take_records(blv_csv_file *f) {
     if (csv->count > 0 && !arff)
         BLV_CHECK(take_start(f));
     while (csv->count > 0) {
-        BLV_CHECK(blv_csv_take_row(f, csv->fields, csv->count, csv->line));
+        BLV_CHECK(take_record(f));
         BLV_CHECK(expect_cells(f));
-        BLV_CHECK(blv_add_place(f->r, blv_input_place(csv->input, csv->start),
-                                (size_t)(csv->cursor - csv->start)));
-        BLV_CHECK(blv_csv_next(csv));
     }
-    if (f->t.rows == 0 || is_header_alone(f))
+    if (f->t.rows == 0 || blv_csv_header_alone(f))
         return blv_explain(f->r->why, BLV_E_FORMAT, "%s: there is no row of data", f->r->shown);
     return BLV_OK;
-}
-
-/* A column of numbers whose first field is a word has that for its name; columns of texts tell
- * once they have been read as such. */
-static bool first_is_header(const blv_csv_file *f) {
-    bool settled = true;
-    for (size_t i = 0; i < f->t.count; i++) {
-        const blv_column *c = &f->t.column[i];
-        if (f->how[i] == AS_NUMBER && c->words == 1 && c->word_row == 0 && c->numbers > 0)
-            return true;
-        settled = settled && (f->how[i] != AS_NUMBER || c->words == 0);
-    }
-    return settled && f->r->format == BLV_FORMAT_CSV && blv_table_first_names(&f->t);
 }
 
 /* Whether something was found that all rows have to be read again for. */
@@ -235,9 +173,7 @@ static blv_error look_back(blv_csv_file *f, bool *again) {
                            f->r->shown, f->comma.text);
     if (f->commas > 0 && !f->decimal_comma)
         f->decimal_comma = true;
-    else if (!f->header && !f->r->options.header && first_is_header(f))
-        f->header_certain = true;
-    else
+    else if (!blv_csv_correct_header(f))
         return blv_table_find_kinds(t, again);
     return BLV_OK;
 }
@@ -249,14 +185,13 @@ static blv_error start_again(blv_csv_file *f) {
     BLV_CHECK(blv_input_rewind(r->input, r->why));
     for (size_t i = 0; i < t->count; i++) {
         t->column[i].words = t->column[i].missing = 0;
-        t->column[i].code.count = 0;
-    }
-    if (f->header_certain && !f->header) { /* the columns get names now */
-        blv_table_free_columns(t);
-        t->used_count = 0;
+        t->column[i].padded = false;
     }
     free(t->numbers.items); /* texts are no numbers any more: less memory will do */
     t->numbers = (blv_list){0};
+    t->codes.count = 0;
+    f->words_found = false;
+    f->padded = 0;
     f->rows_known = t->rows;
     t->rows = r->place.count = r->weight.count = 0;
     r->label.count = r->truth.count = r->target.count = 0;
@@ -285,20 +220,22 @@ static blv_error take_part(blv_csv_file *f) {
     if (csv->count > 0)
         BLV_CHECK(take_start(f));
     const char delimiter = csv->delimiter;
+    const bool trailing = csv->trailing;
     BLV_CHECK(start_again(f));
     BLV_CHECK(
         blv_input_take_part(r->input, (size_t)r->share->rank, (size_t)r->share->count, r->why));
-    *csv = (blv_csv){.input = r->input, .why = r->why, .next_line = 1, .delimiter = delimiter};
+    *csv = (blv_csv){.input = r->input,
+                     .why = r->why,
+                     .next_line = 1,
+                     .delimiter = delimiter,
+                     .trailing = trailing};
     BLV_CHECK(blv_csv_next(csv));
     if (f->header && r->share->rank == 0 && csv->count > 0)
         BLV_CHECK(blv_csv_next(csv));
     while (csv->count > 0 && !quoted) {
         for (size_t i = 0; i < csv->count; i++)
             quoted = quoted || csv->fields[i].quoted;
-        BLV_CHECK(blv_csv_take_row(f, csv->fields, csv->count, csv->line));
-        BLV_CHECK(blv_add_place(r, blv_input_place(csv->input, csv->start),
-                                (size_t)(csv->cursor - csv->start)));
-        BLV_CHECK(blv_csv_next(csv));
+        BLV_CHECK(take_record(f));
     }
     return quoted || !is_plain(f) ? BLV_NOT_SHARED : BLV_OK;
 }
@@ -335,8 +272,24 @@ static blv_error read_part(blv_csv_file *f) {
                            r->why);
 }
 
-/* What is not certain about the first line, and about commas. */
-static blv_error note_doubts(const blv_csv_file *f) {
+static bool note_padded(blv_csv_file *f) {
+    char names[300] = "";
+    size_t count = 0;
+    for (size_t i = 0; f->padded > 0 && i < f->t.count; i++) {
+        const blv_column *c = &f->t.column[i];
+        if (!c->padded || c->kind != BLV_KIND_NUMBER)
+            continue;
+        blv_list_name(names, sizeof names, blv_column_name(&f->t, c));
+        count++;
+    }
+    return count == 0 || blv_dataset_note(f->r->dataset,
+                                          "leading zeros (%s) are lost, as the kind is number, not "
+                                          "category: column%s %s",
+                                          f->padding.text, count > 1 ? "s" : "", names);
+}
+
+/* What is not certain about the first line, commas and codes. */
+static blv_error note_doubts(blv_csv_file *f) {
     const blv_table *t = &f->t;
     const blv_read_options *o = &f->r->options;
     blv_dataset *d = f->r->dataset;
@@ -344,7 +297,7 @@ static blv_error note_doubts(const blv_csv_file *f) {
     if (f->header && !t->named)
         told = blv_dataset_note(d, "line %zu left out: a header of %zu fields, the rows have %zu",
                                 f->first_line, f->first_count, t->count);
-    else if (!f->header && !o->header && o->recipe && blv_recipe_named(o->recipe))
+    else if (!f->header && !o->header && blv_recipe_named(t))
         told = blv_dataset_note(d, "there is no header: columns are in the order of the training");
     else if (!f->header && !o->header && !o->recipe && blv_table_first_doubtful(t))
         told = blv_dataset_note(d,
@@ -354,6 +307,9 @@ static blv_error note_doubts(const blv_csv_file *f) {
     if (told && f->commas > 0 && f->commas == f->grouped)
         told = blv_dataset_note(
             d, "commas are taken for decimal ones, not for those of thousands: %s", f->comma.text);
+    told = told && note_padded(f);
+    if (told && f->csv.trailing)
+        told = blv_dataset_note(d, "lines end in a separator, behind which there is no field");
     return blv_need_memory(told, f->r->why);
 }
 
@@ -375,6 +331,7 @@ static blv_error read_table(blv_csv_file *f) {
     f->r->delimiter = f->csv.delimiter;
     f->r->label_column = t->label;
     BLV_CHECK(note_doubts(f));
+    BLV_CHECK(blv_table_note_labels(t));
     if (f->r->options.missing == BLV_MISSING_DROP)
         BLV_CHECK(blv_table_drop_rows(t));
     BLV_CHECK(blv_input_rewind(f->r->input, f->r->why)); /* its text is not needed any more */
@@ -390,7 +347,9 @@ blv_error blv_read_csv(blv_reading *r) {
     const char *header = r->options.header;
     if (header && strcmp(header, "yes") != 0 && strcmp(header, "no") != 0)
         return blv_explain(r->why, BLV_E_VALUE, "header is '%.60s'; expected yes or no", header);
-    blv_error error = read_table(&f);
+    blv_error error = blv_table_take_recipe(&f.t);
+    if (!error)
+        error = read_table(&f);
     blv_csv_close(&f.csv);
     blv_table_free(&f.t);
     return error;

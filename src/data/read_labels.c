@@ -30,15 +30,8 @@ static blv_error reject_classes(blv_reading *r, const char *source) {
 }
 
 bool blv_label_number(const blv_reading *r, const char *text, double *value) {
-    char copy[64];
-    const size_t length = strlen(text);
-    char *comma = copy;
-    if (!r->comma_labels || length >= sizeof copy || strchr(text, '.'))
-        return blv_number_parse(text, value) == 0;
-    memcpy(copy, text, length + 1);
-    if ((comma = strchr(copy, ',')))
-        *comma = '.';
-    return blv_number_parse(copy, value) == 0;
+    return blv_number_parse(text, value) == 0 ||
+           (r->comma_labels && blv_comma_number(text, strlen(text), value));
 }
 
 blv_error blv_add_target(blv_reading *r, double target) {

@@ -97,6 +97,8 @@ blv_error blv_share_held(blv_reading *r, size_t local, size_t rows);
 blv_error blv_add_label_text(blv_reading *r, blv_list *list, const char *text, size_t length,
                              const char *shown, size_t line);
 blv_error blv_add_target(blv_reading *r, double target);
+/* A number with a decimal comma, or none, and at most 63 characters. */
+bool blv_comma_number(const char *text, size_t length, double *value);
 /* Whether a label is a number. */
 bool blv_label_number(const blv_reading *r, const char *text, double *value);
 /* Adds labels as numbers: classes, which have to be whole, or real targets when the options say so.

@@ -26,7 +26,10 @@ void blv_fill_format(double fill, char text[40]) {
 /* NaN for "-"; false: it is no fill. */
 static bool parse_fill(const char *text, double *fill) {
     *fill = (double)NAN;
-    return (text[0] == '-' && strchr("\t\n", text[1])) || blv_decimal(text, fill);
+    if (text[0] == '-' && strchr("\t\n", text[1]))
+        return true;
+    const char *end = blv_decimal(text, fill);
+    return end && strchr("\t\n", *end) && isfinite(*fill);
 }
 
 static void put_text(FILE *out, const char *text) {
@@ -90,167 +93,12 @@ static char *take_text(char **rest) {
     return text;
 }
 
-static blv_error reject(const blv_table *t) {
-    return blv_explain(t->r->why, BLV_E_FORMAT, "the recipe of the columns is damaged");
-}
-
-static blv_error fill_column(blv_table *t, blv_column *c, blv_kind kind, char *rest) {
-    double marks = 0.0;
-    c->kind = kind;
-    c->given = c->learned = true;
-    c->texts = kind == BLV_KIND_CATEGORY || kind == BLV_KIND_BOOLEAN || kind == BLV_KIND_DATE;
-    if (kind == BLV_KIND_DROP)
-        return BLV_OK;
-    const char *fill = take_text(&rest);
-    c->fill = (double)NAN;
-    if ((strcmp(fill, "-") != 0 && blv_number_parse(fill, &c->fill) != 0) ||
-        blv_number_parse(take_text(&rest), &marks) != 0 || marks < 0.0 || marks > 3.0)
-        return reject(t);
-    c->indicator = (int)marks % 2 == 1;
-    c->never_seen = marks >= 2.0 && kind == BLV_KIND_CATEGORY;
-    while (kind == BLV_KIND_CATEGORY && *rest) {
-        const char *level = take_text(&rest);
-        if (blv_texts_number(&c->levels, level, strlen(level)) < 0)
-            return blv_explain_memory(t->r->why);
-        c->level_count++;
-    }
-    bool sound = kind != BLV_KIND_CATEGORY || (c->level_count == c->levels.items.count &&
-                                               c->fill >= 0.0 && c->fill <= (double)c->level_count);
-    return sound ? BLV_OK : reject(t);
-}
-
 static blv_kind find_kind(const char *word) {
     size_t kind = BLV_KIND_NUMBER;
     while (kind <= BLV_KIND_LABEL && strcmp(blv_kind_words[kind], word) != 0)
         kind++;
     return kind <= BLV_KIND_LABEL ? (blv_kind)kind : BLV_KIND_AUTO;
 }
-
-/* The column of that name, which may be "" (an index), or the next one from *place on; NULL: none.
- */
-static blv_column *find_column(const blv_table *t, const char *name, bool by_name, size_t *place) {
-    for (size_t j = 0; by_name && j < t->count; j++)
-        if (t->column[j].kind == BLV_KIND_AUTO && strcmp(t->column[j].name, name) == 0)
-            return &t->column[j];
-    while (!by_name && *place < t->count) {
-        blv_column *c = &t->column[(*place)++];
-        if (c->kind == BLV_KIND_AUTO)
-            return c;
-    }
-    return NULL;
-}
-
-static blv_error apply_line(blv_table *t, char *line, bool by_name, size_t *place) {
-    blv_kind kind = find_kind(take_text(&line));
-    const char *name = take_text(&line);
-    if (kind == BLV_KIND_AUTO)
-        return reject(t);
-    if (kind == BLV_KIND_LABEL)
-        return BLV_OK;
-    blv_column *c = find_column(t, name, by_name, place);
-    if (!c && kind == BLV_KIND_DROP)
-        return BLV_OK;
-    if (!c && by_name)
-        return blv_explain(t->r->why, BLV_E_VALUE,
-                           "%s: there is no column '%.100s', which the rows of the training have",
-                           t->r->shown, name);
-    if (!c)
-        return blv_explain(t->r->why, BLV_E_VALUE,
-                           "%s: %zu columns are fewer than the rows of the training have",
-                           t->r->shown, t->count);
-    if (kind != BLV_KIND_DROP)
-        t->used[t->used_count++] = c;
-    if (!t->named)
-        c->name = name;
-    return fill_column(t, c, kind, line);
-}
-
-blv_error blv_table_apply_recipe(blv_table *table, const char *recipe) {
-    blv_table *t = table;
-    char *rest = NULL, *text = blv_arena_copy(&t->arena, recipe);
-    t->used = blv_arena_alloc(&t->arena, t->count, sizeof(blv_column *));
-    if (!text || !t->used)
-        return blv_explain_memory(t->r->why);
-    size_t place = 0;
-    const bool by_name = t->named && blv_recipe_named(recipe);
-    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-        BLV_CHECK(apply_line(t, line, by_name, &place));
-    for (size_t j = 0; j < t->count; j++) {
-        blv_column *c = &t->column[j];
-        if (c->kind != BLV_KIND_AUTO)
-            continue;
-        if (!t->named)
-            return blv_explain(t->r->why, BLV_E_VALUE,
-                               "%s: %zu columns are more than the rows of the training have",
-                               t->r->shown, t->count);
-        c->kind = BLV_KIND_DROP;
-        if (!blv_dataset_note(t->r->dataset,
-                              "column '%s' left out: the rows of the training do not have it",
-                              c->name))
-            return blv_explain_memory(t->r->why);
-    }
-    return BLV_OK;
-}
-
-bool blv_recipe_named(const char *recipe) {
-    bool named = false;
-    for (const char *line = recipe; line && *line && !named;) {
-        line += strcspn(line, "\t\n");
-        named = *line == '\t' && !strchr("\t\n", line[1]);
-        line = strchr(line, '\n');
-        line = line ? line + 1 : NULL;
-    }
-    return named;
-}
-
-blv_error blv_recipe_names(blv_table *table, const char *recipe, blv_texts *texts, bool *all) {
-    char *rest = NULL, *text = blv_arena_copy(&table->arena, recipe);
-    const size_t known = texts->items.count;
-    *all = false;
-    if (!text)
-        return blv_explain_memory(table->r->why);
-    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        const blv_kind kind = find_kind(take_text(&line));
-        const char *name = take_text(&line);
-        if (kind == BLV_KIND_LABEL || kind == BLV_KIND_DROP)
-            continue;
-        const int32_t number = blv_texts_number(texts, name, strlen(name));
-        if (number < 0)
-            return blv_explain_memory(table->r->why);
-        *all = (size_t)number < known;
-        if (!*all)
-            break;
-    }
-    return BLV_OK;
-}
-
-bool blv_recipe_has(const char *recipe, const char *name) {
-    size_t length = strlen(name);
-    for (const char *line = recipe; line && *line;) {
-        const char *at = line + strcspn(line, "\t\n") + 1;
-        if (at[-1] == '\t' && strcspn(at, "\t\n") == length && memcmp(at, name, length) == 0)
-            return true;
-        line = strchr(line, '\n');
-        line = line ? line + 1 : NULL;
-    }
-    return false;
-}
-
-const char *blv_recipe_label(blv_table *table, const char *recipe, size_t *place, size_t *columns) {
-    char *rest = NULL, *text = blv_arena_copy(&table->arena, recipe);
-    const char *label = NULL;
-    *columns = 0;
-    char *line = text ? strtok_r(text, "\n", &rest) : NULL;
-    for (; line; line = strtok_r(NULL, "\n", &rest), ++*columns) {
-        if (find_kind(take_text(&line)) != BLV_KIND_LABEL)
-            continue;
-        *place = *columns;
-        label = take_text(&line);
-    }
-    return label;
-}
-
-/* ---- The columns of a recipe ---- */
 
 /* Behind the next tab of the line, or NULL. */
 static const char *next_field(const char *p) {
@@ -270,29 +118,157 @@ static bool parse_line(blv_arena *arena, const char *line, blv_recipe_column *c,
     c->name = text ? take_text(&text) : NULL;
     if (c->kind == BLV_KIND_LABEL || c->kind == BLV_KIND_DROP)
         return c->name;
-    if (c->kind == BLV_KIND_AUTO || !c->name || !marks || !parse_fill(fill, &c->fill))
+    if (c->kind == BLV_KIND_AUTO || !c->name || !marks || !parse_fill(fill, &c->fill) ||
+        *marks < '0' || *marks > '3' || !strchr("\t\n", marks[1]))
         return false;
     c->fill_text = fill;
     c->after_fill = marks - 1;
     c->indicator = (*marks - '0') % 2 == 1;
     c->never_seen = *marks >= '2';
-    for (const char *p = next_field(marks); p; p = next_field(p))
+    c->level_text = next_field(marks);
+    for (const char *p = c->level_text; p; p = next_field(p))
         c->levels++;
+    if (c->kind == BLV_KIND_CATEGORY && !(c->fill >= 0.0 && c->fill <= (double)c->levels))
+        return false;
     c->span = (c->kind == BLV_KIND_CATEGORY ? c->levels + c->never_seen : 1) + c->indicator;
     c->rows = blv_arena_alloc(arena, c->levels + 1, sizeof *c->rows);
     *feature += c->span;
     return c->rows != NULL;
 }
 
-bool blv_recipe_parse(blv_arena *arena, const char *recipe, size_t features,
-                      blv_recipe_column **columns, size_t *count) {
-    size_t lines = 0, feature = 0;
-    *count = 0;
+bool blv_recipe_parse(blv_arena *arena, const char *recipe, blv_recipe_column **columns,
+                      size_t *count, size_t *features) {
+    size_t lines = 0;
+    *count = *features = 0;
     for (const char *p = recipe; (p = strchr(p, '\n')); p++)
         lines++;
     *columns = blv_arena_alloc(arena, lines + 1, sizeof **columns);
     for (const char *p = recipe; *columns && *p; p = strchr(p, '\n') + 1)
-        if (!strchr(p, '\n') || !parse_line(arena, p, &(*columns)[(*count)++], &feature))
+        if (!strchr(p, '\n') || !parse_line(arena, p, &(*columns)[(*count)++], features))
             return false;
-    return *columns && feature == features;
+    return *columns;
+}
+
+blv_error blv_recipe_columns(blv_arena *arena, const blv_dataset *dataset,
+                             blv_recipe_column **columns, size_t *count, blv_message *why) {
+    const char *recipe = blv_dataset_recipe(dataset);
+    size_t features;
+    if (!recipe || !blv_recipe_parse(arena, recipe, columns, count, &features) ||
+        features != dataset->view.columns)
+        *count = 0;
+    return blv_need_memory(!arena->failed, why);
+}
+
+/* ---- The columns of a table ---- */
+
+static blv_error reject(const blv_table *t) {
+    return blv_explain(t->r->why, BLV_E_FORMAT, "the recipe of the columns is damaged");
+}
+
+blv_error blv_table_take_recipe(blv_table *table) {
+    const char *recipe = table->r->options.recipe;
+    size_t features;
+    if (!recipe ||
+        blv_recipe_parse(&table->arena, recipe, &table->recipe, &table->recipe_count, &features))
+        return BLV_OK;
+    return table->arena.failed ? blv_explain_memory(table->r->why) : reject(table);
+}
+
+bool blv_recipe_named(const blv_table *table) {
+    size_t j = 0;
+    while (j < table->recipe_count && !*table->recipe[j].name)
+        j++;
+    return j < table->recipe_count;
+}
+
+bool blv_recipe_has(const blv_table *table, const char *name) {
+    size_t j = 0;
+    while (j < table->recipe_count && strcmp(table->recipe[j].name, name) != 0)
+        j++;
+    return j < table->recipe_count;
+}
+
+static blv_error fill_column(blv_table *t, blv_column *c, const blv_recipe_column *from) {
+    c->kind = from->kind;
+    c->given = c->learned = true;
+    c->texts =
+        c->kind == BLV_KIND_CATEGORY || c->kind == BLV_KIND_BOOLEAN || c->kind == BLV_KIND_DATE;
+    c->fill = from->fill;
+    c->indicator = from->indicator;
+    if (c->kind != BLV_KIND_CATEGORY)
+        return BLV_OK;
+    c->never_seen = from->never_seen;
+    c->level_count = from->levels;
+    const char *levels = from->level_text ? from->level_text : "";
+    char *rest = blv_arena_print(&t->arena, "%.*s", (int)strcspn(levels, "\n"), levels);
+    for (size_t k = 0; rest && k < from->levels; k++) {
+        const char *level = take_text(&rest);
+        if (blv_texts_number(&c->levels, level, strlen(level)) < 0)
+            return blv_explain_memory(t->r->why);
+    }
+    if (!rest)
+        return blv_explain_memory(t->r->why);
+    return c->levels.items.count == from->levels ? BLV_OK : reject(t);
+}
+
+/* The column of that name, which may be "" (an index), or the next one from *place on; NULL: none.
+ */
+static blv_column *find_column(const blv_table *t, const char *name, bool by_name, size_t *place) {
+    for (size_t j = 0; by_name && j < t->count; j++)
+        if (t->column[j].kind == BLV_KIND_AUTO && strcmp(t->column[j].name, name) == 0)
+            return &t->column[j];
+    while (!by_name && *place < t->count) {
+        blv_column *c = &t->column[(*place)++];
+        if (c->kind == BLV_KIND_AUTO)
+            return c;
+    }
+    return NULL;
+}
+
+static blv_error apply_column(blv_table *t, const blv_recipe_column *from, bool by_name,
+                              size_t *place) {
+    if (from->kind == BLV_KIND_LABEL)
+        return BLV_OK;
+    blv_column *c = find_column(t, from->name, by_name, place);
+    if (!c && from->kind == BLV_KIND_DROP)
+        return BLV_OK;
+    if (!c && by_name)
+        return blv_explain(t->r->why, BLV_E_VALUE,
+                           "%s: there is no column '%.100s', which the rows of the training have",
+                           t->r->shown, from->name);
+    if (!c)
+        return blv_explain(t->r->why, BLV_E_VALUE,
+                           "%s: %zu columns are fewer than the rows of the training have",
+                           t->r->shown, t->count);
+    if (from->kind != BLV_KIND_DROP)
+        t->used[t->used_count++] = c;
+    if (!t->named)
+        c->name = from->name;
+    return fill_column(t, c, from);
+}
+
+blv_error blv_table_apply_recipe(blv_table *table) {
+    blv_table *t = table;
+    t->used = blv_arena_alloc(&t->arena, t->count, sizeof(blv_column *));
+    if (!t->used)
+        return blv_explain_memory(t->r->why);
+    size_t place = 0;
+    const bool by_name = t->named && blv_recipe_named(t);
+    for (size_t j = 0; j < t->recipe_count; j++)
+        BLV_CHECK(apply_column(t, &t->recipe[j], by_name, &place));
+    for (size_t j = 0; j < t->count; j++) {
+        blv_column *c = &t->column[j];
+        if (c->kind != BLV_KIND_AUTO)
+            continue;
+        if (!t->named)
+            return blv_explain(t->r->why, BLV_E_VALUE,
+                               "%s: %zu columns are more than the rows of the training have",
+                               t->r->shown, t->count);
+        c->kind = BLV_KIND_DROP;
+        if (!blv_dataset_note(t->r->dataset,
+                              "column '%s' left out: the rows of the training do not have it",
+                              c->name))
+            return blv_explain_memory(t->r->why);
+    }
+    return BLV_OK;
 }

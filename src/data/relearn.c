@@ -225,19 +225,15 @@ blv_error blv_dataset_relearn(blv_dataset *const *datasets, size_t count, blv_me
         return blv_explain(why, BLV_E_ARGUMENT, "relearn: a NULL argument");
     relearning l = {0};
     const blv_dataset_view *first = &datasets[0]->view;
-    const char *recipe = blv_dataset_recipe(datasets[0]);
-    bool anything =
-        recipe && blv_recipe_parse(&l.arena, recipe, first->columns, &l.columns, &l.count);
-    blv_error error = l.arena.failed ? blv_explain_memory(why) : BLV_OK;
+    blv_error error = blv_recipe_columns(&l.arena, datasets[0], &l.columns, &l.count, why);
     size_t learned = 0;
-    for (size_t j = 0; anything && j < l.count; j++)
+    for (size_t j = 0; j < l.count; j++)
         learned += is_learned(&l.columns[j]);
-    anything = learned > 0;
-    if (!error && anything)
+    if (!error && learned > 0)
         error = learn(&l, first, false, why);
-    char *now = !error && anything ? write_recipe(&l) : NULL;
-    if (!error && anything && !now)
-        error = blv_explain_memory(why);
+    char *now = !error && learned > 0 ? write_recipe(&l) : NULL;
+    if (!error && learned > 0)
+        error = blv_need_memory(now, why);
     for (size_t i = 0; !error && now && i < count; i++)
         if (datasets[i] && datasets[i]->view.columns == first->columns)
             error = recode(&l, datasets[i], now, first->rows, why);
@@ -251,12 +247,10 @@ blv_error blv_dataset_learn_fills(blv_dataset *dataset, blv_message *why) {
         return blv_explain(why, BLV_E_ARGUMENT, "fills: a NULL argument");
     relearning l = {0};
     const blv_dataset_view *v = &dataset->view;
-    const char *recipe = blv_dataset_recipe(dataset);
-    const bool own = recipe && blv_recipe_parse(&l.arena, recipe, v->columns, &l.columns, &l.count);
-    blv_error error = l.arena.failed ? blv_explain_memory(why) : BLV_OK;
-    if (!error && own)
+    blv_error error = blv_recipe_columns(&l.arena, dataset, &l.columns, &l.count, why);
+    if (!error)
         error = learn(&l, v, true, why);
-    if (!error && own)
+    if (!error && l.count > 0)
         error = blv_need_memory(blv_dataset_put(dataset, BLV_PART_RECIPE, write_recipe(&l)), why);
     blv_arena_free(&l.arena);
     return error;

@@ -4,7 +4,6 @@
 #include "data/row_text.h"
 #include "data/arff.h"
 
-#include "base/number_text.h"
 #include "io/stream_copy.h"
 #include "io/text_out.h"
 #include "io/unpack.h"
@@ -256,7 +255,6 @@ static blv_error find_label(const row_source *s, char *text, size_t length, labe
 /* Whether the label in the row is that class, in its spelling or another. */
 static bool is_class(const row_source *s, label_piece label, const char *name) {
     char text[64];
-    double a, b;
     if (label.left_out)
         return strcmp(s->texts + s->zero_label, name) == 0;
     if (label.end - label.begin > 1 && strchr("'\"", *label.begin)) {
@@ -270,7 +268,7 @@ static bool is_class(const row_source *s, label_piece label, const char *name) {
         return false;
     memcpy(text, label.begin, n);
     text[n] = '\0';
-    return blv_number_parse(text, &a) == 0 && blv_number_parse(name, &b) == 0 && a == b;
+    return blv_same_class(text, name);
 }
 
 static void put_quoted(blv_text_out *out, const row_source *s, const char *name) {

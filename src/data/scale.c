@@ -92,13 +92,17 @@ typedef struct column_numbers {
     size_t stored;
 } column_numbers;
 
+static void add_numbers(column_numbers *n, const column_numbers *part) {
+    n->mean += part->mean;
+    if (part->stored > 0 && (n->stored == 0 || part->low < n->low))
+        n->low = part->low;
+    if (part->stored > 0 && (n->stored == 0 || part->high > n->high))
+        n->high = part->high;
+    n->stored += part->stored;
+}
+
 static void add_value(column_numbers *n, double x) {
-    n->mean += x;
-    if (n->stored == 0 || x < n->low)
-        n->low = x;
-    if (n->stored == 0 || x > n->high)
-        n->high = x;
-    n->stored++;
+    add_numbers(n, &(column_numbers){.mean = x, .low = x, .high = x, .stored = 1});
 }
 
 static void add_deviation(column_numbers *n, double x) {
@@ -116,15 +120,6 @@ static void visit(const blv_dataset_view *v, column_numbers *n,
         for (size_t k = row.first; k < row.end; k++)
             add(&n[blv_column_at(&row, k)], blv_value_get(values, v->precision, k));
     }
-}
-
-static void add_numbers(column_numbers *n, const column_numbers *part) {
-    n->mean += part->mean;
-    if (part->stored > 0 && (n->stored == 0 || part->low < n->low))
-        n->low = part->low;
-    if (part->stored > 0 && (n->stored == 0 || part->high > n->high))
-        n->high = part->high;
-    n->stored += part->stored;
 }
 
 static void add_deviations(column_numbers *n, const column_numbers *part) {

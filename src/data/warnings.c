@@ -217,8 +217,13 @@ static bool warn_telling(const warning *w, const blv_recipe_column *columns, siz
 /* Of the training what its columns and first line are, of other sets what they have that it has
  * not. */
 static void repeat_notes(const warning *w, const blv_dataset *set, const char *name, bool train) {
-    static const char *const of_train[] = {"the same in every row", BLV_NOTE_DEALT,
-                                           "may be a header", "taken for decimal", NULL};
+    static const char *const of_train[] = {"the same in every row",
+                                           BLV_NOTE_DEALT,
+                                           "may be a header",
+                                           "taken for decimal",
+                                           "leading zeros",
+                                           "may be it as well",
+                                           NULL};
     static const char *const of_others[] = {"do not have it",     "not seen before",
                                             "there is no header", "none in the training",
                                             "taken for decimal",  NULL};
@@ -268,14 +273,12 @@ blv_error blv_dataset_warn(const blv_dataset *const *datasets, const char *const
     if (!datasets[0])
         return blv_need_memory(warn_sets(&w, datasets, names, count), why);
     w.train = &datasets[0]->view;
-    const char *recipe = blv_dataset_recipe(datasets[0]);
     blv_recipe_column *columns = NULL;
     size_t column_count = 0;
     blv_arena arena = {0};
-    if (recipe && !blv_recipe_parse(&arena, recipe, w.train->columns, &columns, &column_count))
-        column_count = 0;
+    const blv_error error = blv_recipe_columns(&arena, datasets[0], &columns, &column_count, why);
     repeat_notes(&w, datasets[0], names[0], true);
-    bool well = !arena.failed && warn_sets(&w, datasets, names, count) &&
+    bool well = !error && warn_sets(&w, datasets, names, count) &&
                 (!w.train->label || w.train->ranks || warn_telling(&w, columns, column_count));
     blv_arena_free(&arena);
     return blv_need_memory(well, why);
@@ -291,10 +294,10 @@ blv_error blv_dataset_kinds(const blv_dataset *dataset, char *text, size_t size,
         return blv_explain(why, BLV_E_ARGUMENT, "kinds: a NULL argument");
     const char *recipe = blv_dataset_recipe(dataset), *label = NULL;
     blv_recipe_column *columns = NULL;
-    size_t count = 0, of_kind[BLV_KIND_LABEL + 1] = {0}, missing = 0, used = 0;
+    size_t count = 0, of_kind[BLV_KIND_LABEL + 1] = {0}, missing = 0, used = 0, features;
     blv_arena arena = {0};
     if (recipe)
-        blv_recipe_parse(&arena, recipe, 0, &columns, &count);
+        blv_recipe_parse(&arena, recipe, &columns, &count, &features);
     else
         of_kind[BLV_KIND_NUMBER] = dataset->view.columns;
     for (size_t j = 0; j < count; j++) {

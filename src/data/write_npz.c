@@ -51,7 +51,7 @@ static bool class_values(const blv_dataset_view *v, int64_t *value) {
     for (size_t c = 0; whole && c < v->classes; c++) {
         double number = 0.5;
         whole = blv_number_parse(v->class_names[c], &number) == 0 && number == floor(number) &&
-                fabs(number) <= 0x1p53;
+                fabs(number) < 0x1p53;
         value[c] = whole ? (int64_t)number : 0;
     }
     for (size_t c = 0; !whole && c < v->classes; c++)

@@ -228,9 +228,6 @@ blv_error blv_npz_locate(const blv_npz *npz, const char *name, blv_npz_place *pl
     return BLV_OK;
 }
 
-/* ---- Texts ---- */
-
-/* Pointers first, then the strings, each with its zero byte. */
 blv_error blv_npz_read_rows(const blv_npz *npz, const blv_npz_place *place, size_t first,
                             size_t count, double **data, uLong *crc, blv_message *why) {
     blv_npy_header part = place->header;
@@ -253,6 +250,9 @@ blv_error blv_npz_read_rows(const blv_npz *npz, const blv_npz_place *place, size
     return BLV_OK;
 }
 
+/* ---- Texts ---- */
+
+/* Pointers first, then the strings, each with its zero byte. */
 static blv_error read_strings(blv_npz_stream *s, const blv_npy_header *h, char ***names,
                               blv_message *why) {
     const size_t item = h->item_size, each = sizeof(char *) + item + 1;
