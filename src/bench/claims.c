@@ -4,7 +4,6 @@
  * is that of the suite, or the median of the ends of all that the claim names, but for rounding. */
 #include "bench/results.h"
 
-#include "bilevel/solver.h"
 #include "report/figure.h"
 
 #include <math.h>

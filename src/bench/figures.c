@@ -2,7 +2,6 @@
  * over seconds and over oracle calls; bars where a sweep or a choice of rows has no curves. */
 #include "bench/results.h"
 
-#include "bilevel/solver.h"
 #include "report/gnuplot.h"
 
 #include <ctype.h>

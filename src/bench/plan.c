@@ -2,8 +2,6 @@
 #include "bench/bench.h"
 
 #include "base/hash.h"
-#include "base/message.h"
-#include "bilevel/solver.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,6 @@
 #include "bench/bench.h"
 
 #include "base/message.h"
-#include "bilevel/solver.h"
 
 #include <errno.h>
 #include <fcntl.h>

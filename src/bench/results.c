@@ -1,7 +1,6 @@
 /* From the points of all runs to numbers for each entry: medians and bands over the seeds. */
 #include "bench/results.h"
 
-#include "bilevel/solver.h"
 #include "report/figure.h"
 
 #include <math.h>

@@ -1,9 +1,6 @@
 /* The files of a benchmark. */
 #include "bench/results.h"
 
-#include "base/message.h"
-#include "base/text_stream.h"
-#include "bilevel/solver.h"
 #include "report/html.h"
 
 #include <stdlib.h>

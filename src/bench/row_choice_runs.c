@@ -5,7 +5,6 @@
 
 #include "base/message.h"
 #include "bilevel/continual.h"
-#include "bilevel/solver.h"
 
 #include <float.h>
 #include <math.h>

@@ -6,7 +6,6 @@
 #include "bench/results.h"
 
 #include "base/message.h"
-#include "bilevel/solver.h"
 
 #include <errno.h>
 #include <math.h>

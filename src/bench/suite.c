@@ -1,7 +1,6 @@
 #include "bench/suite.h"
 
 #include "base/message.h"
-#include "bilevel/solver.h"
 
 #include <libgen.h>
 #include <math.h>

@@ -2,7 +2,6 @@
  * returns a new reference, and the command ends where memory is short. */
 #pragma once
 
-#include "bilevel/run.h"
 #include "store/record.h"
 
 #include <jansson.h>

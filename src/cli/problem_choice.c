@@ -2,7 +2,6 @@
 
 #include "bilevel/cuda.h"
 #include "bilevel/registry.h"
-#include "bilevel/run.h"
 #include "cli/outputs.h"
 #include "cli/rank_start.h"
 #include "store/run_info.h"

@@ -1,10 +1,8 @@
 #include "cli/training_options.h"
 #include "base/message.h"
 #include "bilevel/registry.h"
-#include "bilevel/solver.h"
 #include "cli/data_files.h"
 #include "cli/rank_start.h"
-#include "store/run_info.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "cli/json.h"
 #include "cli/problem_choice.h"
 #include "cli/task_hooks.h"
-#include "store/record.h"
+#include "store/run_info.h"
 
 typedef struct cli_training {
     const char *train, *val, *test; /* files; val and test may be NULL */

@@ -2,8 +2,6 @@
  * the number of its filter, 0: none. */
 #include "report/contact_sheet.h"
 
-#include "bilevel/solver.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 
 #include "base/message.h"
 #include "base/text_stream.h"
-#include "bilevel/solver.h"
 #include "store/record.h"
 
 #include <math.h>

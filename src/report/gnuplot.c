@@ -6,7 +6,6 @@
 
 #include "base/message.h"
 #include "base/text_stream.h"
-#include "bilevel/solver.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,7 +3,6 @@
 #include "base/arena.h"
 #include "base/message.h"
 #include "bilevel/registry.h"
-#include "bilevel/solver.h"
 #include "report/gnuplot.h"
 #include "report/html.h"
 #include "report/table.h"

@@ -1,6 +1,5 @@
 #include "report/task_result.h"
 
-#include "bilevel/solver.h"
 #include "report/html.h"
 #include "report/table.h"
 #include "store/record.h"

@@ -10,7 +10,6 @@
 #include "cli/terminal_text.h"
 #include "cli/text_table.h"
 #include "cli/training_options.h"
-#include "store/run_info.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,7 +2,6 @@
 #include "base/message.h"
 #include "bilevel/npz.h"
 #include "bilevel/registry.h"
-#include "bilevel/run.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/problem_choice.h"

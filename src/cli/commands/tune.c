@@ -6,7 +6,6 @@
 #include "cli/outputs.h"
 #include "cli/text_table.h"
 #include "cli/training_options.h"
-#include "store/run_info.h"
 
 #include <inttypes.h>
 #include <math.h>
