@@ -1,4 +1,5 @@
 #include "cli/common.h"
+#include "base/arena.h"
 #include "base/visible_text.h"
 
 #include <errno.h>
@@ -97,12 +98,12 @@ char *cli_text_end(cli_text *text) {
 }
 
 char *cli_print(const char *format, ...) {
-    char *text = NULL;
+    static blv_arena texts;
     va_list arguments;
     va_start(arguments, format);
-    int length = vasprintf(&text, format, arguments);
+    char *text = blv_arena_vprint(&texts, format, arguments);
     va_end(arguments);
-    return checked(length < 0 ? NULL : text);
+    return checked(text);
 }
 
 /* ---- The command line ---- */

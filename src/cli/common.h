@@ -53,7 +53,7 @@ typedef blv_text_stream cli_text;
 FILE *cli_text_begin(cli_text *text);
 /* Closes the stream. Never NULL, to be freed. */
 char *cli_text_end(cli_text *text);
-/* As printf does; never NULL, to be freed. */
+/* As printf does; never NULL, lives until the program ends. */
 char *cli_print(const char *format, ...) BLV_PRINTF(1, 2);
 
 /* ---- The command line ---- */

@@ -39,7 +39,6 @@ static blv_error take_memory(void *field, const char *text, blv_message *why) {
         copy[length - 1] = '\0';
     const bool well = cli_parse_whole(copy, UINT64_MAX >> shift, bytes) && *bytes > 0;
     *bytes <<= well ? shift : 0;
-    free(copy);
     return well ? BLV_OK
                 : blv_explain(why, BLV_E_VALUE,
                               "expected a whole number of bytes, or one with K, M, G or T");
@@ -138,9 +137,7 @@ void cli_part_try(const char *table, const char *part, const blv_dataset *whole)
 /* ---- At the top of a task ---- */
 
 void cli_print_kinds(const char *name, const char *kinds) {
-    char *line = cli_print("%s: %s", name, kinds);
-    fprintf(stderr, "%s\n", cli_shown(line));
-    free(line);
+    fprintf(stderr, "%s\n", cli_shown(cli_print("%s: %s", name, kinds)));
 }
 
 void cli_print_warning(void *unused, const char *line) {

@@ -132,11 +132,8 @@ void cli_file_reads(const char *path) {
 
 void cli_file_store(const char *path) {
     static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-        char *file = cli_print("%s%s", path, ends[i]);
-        cli_expect(note_file(file, STORE, false, &cli_why));
-        free(file);
-    }
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        cli_expect(note_file(cli_print("%s%s", path, ends[i]), STORE, false, &cli_why));
 }
 
 void cli_file_writes(const char *path) {

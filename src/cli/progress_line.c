@@ -98,18 +98,16 @@ void cli_signals_end(void) {
 /* Files beyond the places that there are stay when a signal comes; the next command that writes
  * them removes them. */
 void cli_signals_remove(const char *path) {
-    char *copy = cli_print("%s", path);
-    for (size_t i = 0; copy && i < MOST_FILES; i++) {
-        char *none = NULL;
-        if (atomic_compare_exchange_strong(&unfinished[i], &none, copy))
-            copy = NULL;
-    }
-    free(copy);
+    char *copy = cli_print("%s", path), *none;
+    size_t i = 0;
+    do
+        none = NULL;
+    while (!atomic_compare_exchange_strong(&unfinished[i], &none, copy) && ++i < MOST_FILES);
 }
 
 void cli_signals_forget(void) {
     for (size_t i = 0; i < MOST_FILES; i++)
-        free(atomic_exchange(&unfinished[i], NULL));
+        atomic_store(&unfinished[i], NULL);
 }
 
 /* ---- Progress ---- */

@@ -201,13 +201,11 @@ int cli_task_fail(cli_task_hooks *task, int code, const char *why) {
     return end_task(task, code, why, &(blv_run_info){.phi = NAN, .grad_norm = NAN});
 }
 
-int cli_task_report(cli_task_hooks *task, char *message, const json_t *result, blv_run_info end) {
+int cli_task_report(cli_task_hooks *task, const json_t *result, blv_run_info end) {
     char *text = json_dumps(result, JSON_COMPACT);
     cli_expect(text ? BLV_OK : BLV_E_MEMORY);
-    end.message = message;
     end.result = text;
     int code = end_task(task, CLI_DONE, NULL, &end);
-    free(message);
     free(text);
     return code;
 }

@@ -79,8 +79,8 @@ void cli_task_leave(cli_task_hooks *task);
 /* The task has failed, or was stopped with nothing to show: its exit code, and why (NULL: that is
  * said). Returns the code. */
 int cli_task_fail(cli_task_hooks *task, int code, const char *why);
-/* The work is done, files are written: message (freed here) and result as JSON for the store, with
- * iterations, seconds, phi and grad_norm of end; end.status may be BLV_STATUS_INTERRUPTED where a
- * signal ended it with something to show. Returns the exit code of the command. */
-int cli_task_report(cli_task_hooks *task, char *message, const json_t *result, blv_run_info end);
+/* The work is done, files are written: result as JSON for the store, with message, iterations,
+ * seconds, phi and grad_norm of end; end.status may be BLV_STATUS_INTERRUPTED where a signal ended
+ * it with something to show. Returns the exit code of the command. */
+int cli_task_report(cli_task_hooks *task, const json_t *result, blv_run_info end);
 void cli_task_close(cli_task_hooks *task);

@@ -341,7 +341,7 @@ static json_t *describe_finding(const finding *f) {
 
 /* ---- The command ---- */
 
-static char *message_of(const blv_clean_result *r) {
+static const char *message_of(const blv_clean_result *r) {
     if (!r->truth_known)
         return cli_print("%zu of %zu rows suspect", r->suspects, r->rows);
     return cli_print("%zu of %zu rows suspect; of %zu wrong labels %zu found", r->suspects, r->rows,
@@ -362,8 +362,9 @@ static int report(cli_task_hooks *task, finding *f) {
                             "the suspects were not stored");
     free(sheet);
     json_t *object = describe_finding(f);
-    code = cli_task_report(task, message_of(r), object,
-                           (blv_run_info){.has_iterations = true,
+    code = cli_task_report(task, object,
+                           (blv_run_info){.message = message_of(r),
+                                          .has_iterations = true,
                                           .iterations = r->iterations,
                                           .seconds = r->seconds,
                                           .phi = r->certificate.phi,

@@ -32,7 +32,7 @@ typedef struct request {
 static blv_error take_methods(void *field, const char *text, blv_message *why) {
     blv_continual_options *options = field;
     const blv_selection_method **list = NULL;
-    char *copy = cli_print("%s", text), *rest = copy;
+    char *rest = cli_print("%s", text);
     size_t count = 0;
     blv_error error = BLV_OK;
     for (char *word; error == BLV_OK && (word = strsep(&rest, ",")); count++) {
@@ -42,7 +42,6 @@ static blv_error take_methods(void *field, const char *text, blv_message *why) {
     }
     options->methods = list;
     options->method_count = count;
-    free(copy);
     return error;
 }
 
@@ -119,15 +118,13 @@ static void print_accuracies(FILE *file, const void *context) {
 }
 
 static void write_files(const request *asked) {
-    char *results = cli_print("%s/results.csv", asked->out);
-    char *accuracies = cli_print("%s/accuracies.csv", asked->out);
     cli_outputs outputs = {0};
     cli_make_folder(asked->out);
-    cli_outputs_print(&outputs, results, print_results, asked->result);
-    cli_outputs_print(&outputs, accuracies, print_accuracies, asked->result);
+    cli_outputs_print(&outputs, cli_print("%s/results.csv", asked->out), print_results,
+                      asked->result);
+    cli_outputs_print(&outputs, cli_print("%s/accuracies.csv", asked->out), print_accuracies,
+                      asked->result);
     cli_outputs_commit(&outputs);
-    free(results);
-    free(accuracies);
 }
 
 /* ---- Text and JSON ---- */

@@ -403,7 +403,7 @@ static blv_error check_split(void *of, blv_message *why) {
         return blv_explain(why, BLV_E_ARGUMENT, "--sizes is needed for %zu files", parts);
     size_t count = 0;
     asked->sizes = cli_alloc(parts, sizeof asked->sizes[0]);
-    char *copy = cli_print("%s", text), *rest = copy;
+    char *rest = cli_print("%s", text);
     blv_error error = BLV_OK;
     for (char *word; !error && (word = strsep(&rest, ",")); count++) {
         double size;
@@ -413,7 +413,6 @@ static blv_error check_split(void *of, blv_message *why) {
         else if (count < parts)
             asked->sizes[count] = size;
     }
-    free(copy);
     if (!error && count != parts)
         error = blv_explain(why, BLV_E_ARGUMENT, "--sizes '%s': %zu sizes for %zu files", text,
                             count, parts);

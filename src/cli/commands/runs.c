@@ -301,24 +301,20 @@ static int export(void *of) {
     blv_store *store = cli_store_look(&asked->store);
     blv_run_info *run = cli_store_find(store, id);
     cli_outputs outputs = {0};
-    char *stem = asked->out ? cli_print("%s", asked->out) : cli_print("run-%" PRId64, id);
-    char *csv = cli_print("%s.csv", stem), *json = cli_print("%s.json", stem);
+    const char *stem = asked->out ? asked->out : cli_print("run-%" PRId64, id);
     blv_trace trace;
     json_t *rows = NULL, *object = blv_record_json(blv_run_info_fields, run);
     cli_store_expect(store, blv_store_trace(store, id, &trace));
-    cli_outputs_print(&outputs, csv, put_csv, &trace);
+    cli_outputs_print(&outputs, cli_print("%s.csv", stem), put_csv, &trace);
     cli_store_expect(store, blv_store_rows_json(store, id, &rows));
     cli_json_set(object, "trace", rows);
-    cli_outputs_print(&outputs, json, put_json, object);
+    cli_outputs_print(&outputs, cli_print("%s.json", stem), put_json, object);
     if (asked->checkpoint)
         write_checkpoint(&outputs, asked->checkpoint, store, id);
     int code = cli_outputs_finish(&outputs);
     json_decref(object);
     blv_trace_free(&trace);
     blv_run_info_free(run);
-    free(stem);
-    free(csv);
-    free(json);
     return code;
 }
 

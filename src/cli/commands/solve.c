@@ -120,10 +120,10 @@ void cli_solve_restore(cli_solve_task *task, const cli_resume *resume) {
 
 /* ---- One run ---- */
 
-/* With several, "run.jsonl" for soba: "run.soba.jsonl". To be freed; NULL for NULL. */
-static char *own_path(const cli_solve_task *s, const char *path, const char *solver) {
+/* With several, "run.jsonl" for soba: "run.soba.jsonl"; NULL for NULL. */
+static const char *own_path(const cli_solve_task *s, const char *path, const char *solver) {
     if (!path || !s->several)
-        return path ? cli_print("%s", path) : NULL;
+        return path;
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     const char *dot = strrchr(name, '.');
     int stem = dot && dot > name ? (int)(dot - path) : (int)strlen(path);
@@ -230,8 +230,6 @@ static void end(void *context, blv_run *run, const blv_solution *solution, blv_e
     show(s);
     cli_complain_about(NULL);
     blv_execution_free(&s->execution);
-    free(s->run_trace);
-    free(s->run_out);
     free(s->request);
 }
 
@@ -271,7 +269,6 @@ static blv_error solve_all(cli_solve_task *s, blv_solve_options *options, blv_me
     blv_solution_destroy(solution);
     blv_comparison_destroy(comparison);
     free(names);
-    free(list);
     return error;
 }
 

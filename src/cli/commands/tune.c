@@ -275,7 +275,7 @@ static json_t *describe_finding(const finding *f) {
 
 /* ---- The command ---- */
 
-static char *message_of(const blv_tune_result *r) {
+static const char *message_of(const blv_tune_result *r) {
     return r->kept ? cli_print("%zu learned penalties are kept: gain in loss %.4g +- %.2g",
                                r->learned_count, r->gain, r->gain_error)
                    : cli_print("one penalty for all, %.4g", r->single);
@@ -291,8 +291,9 @@ static int report(cli_task_hooks *task, finding *f, bool stopped) {
     f->run = task->session.recorder.id;
     json_t *object = describe_finding(f);
     code = cli_task_report(
-        task, message_of(r), object,
-        (blv_run_info){.status = stopped ? BLV_STATUS_INTERRUPTED : BLV_STATUS_RUNNING,
+        task, object,
+        (blv_run_info){.message = message_of(r),
+                       .status = stopped ? BLV_STATUS_INTERRUPTED : BLV_STATUS_RUNNING,
                        .has_iterations = true,
                        .iterations = r->iterations,
                        .seconds = r->seconds,
