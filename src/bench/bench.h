@@ -81,8 +81,6 @@ typedef struct bench_record {
 
 extern const blv_field bench_record_fields[];
 
-/* A number of a point; NaN where there is none. */
-double bench_number(const blv_values *point, const char *name);
 /* Adds a point with these two values. */
 blv_error bench_record_point(bench_record *record, uint64_t iteration, double seconds,
                              blv_values **point);

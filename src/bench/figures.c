@@ -76,7 +76,7 @@ static blv_error trace_of(blv_arena *arena, const bench_record *record, const ch
     for (size_t c = 0; c < count; c++) {
         trace->names[c] = (char *)(uintptr_t)columns[c];
         for (size_t k = 0; k < trace->rows; k++)
-            trace->values[k * count + c] = bench_number(&record->points[k], columns[c]);
+            trace->values[k * count + c] = blv_values_number(&record->points[k], columns[c]);
     }
     return BLV_OK;
 }

@@ -137,16 +137,9 @@ blv_error bench_record_point(bench_record *record, uint64_t iteration, double se
     return blv_values_add_real(*point, "seconds", seconds);
 }
 
-double bench_number(const blv_values *point, const char *name) {
-    const blv_value *value = point ? blv_values_find(point, name) : NULL;
-    if (!value || (value->kind != BLV_VALUE_REAL && value->kind != BLV_VALUE_INT))
-        return NAN;
-    return value->kind == BLV_VALUE_REAL ? value->real : (double)value->whole;
-}
-
 double bench_record_end(const bench_record *record, const char *name) {
     size_t count = record->point_count;
-    return bench_number(count > 0 ? &record->points[count - 1] : NULL, name);
+    return blv_values_number(count > 0 ? &record->points[count - 1] : NULL, name);
 }
 
 double bench_clock(clockid_t id) {

@@ -64,7 +64,7 @@ static json_t *points_json(const bench_view *view, const bench_record *record,
         json_t *row = json_array();
         well = json_array_append_new(rows, row) == 0;
         for (size_t c = 0; c < count && well; c++) {
-            double value = bench_number(&record->points[k], names[c]);
+            double value = blv_values_number(&record->points[k], names[c]);
             if (strcmp(names[c], "phi") == 0)
                 value -= view->least_phi;
             well = json_array_append_new(row, value == floor(value) && fabs(value) < 1e15

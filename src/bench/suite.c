@@ -1,6 +1,7 @@
 #include "bench/suite.h"
 
 #include "base/message.h"
+#include "store/run_info.h"
 
 #include <libgen.h>
 #include <math.h>
@@ -14,7 +15,7 @@ const char *const bench_command_words[] = {
     [BENCH_CORESET] = "coreset", [BENCH_CONTINUAL] = "continual", NULL};
 const char *const bench_limit_words[] = {
     [BENCH_SECONDS] = "seconds", [BENCH_CALLS] = "calls", [BENCH_ITERATIONS] = "iterations", NULL};
-const char *const bench_precision_words[] = {[BLV_F64] = "f64", [BLV_F32] = "f32", NULL};
+const char *const bench_limit_options[] = {"seconds", "budget", "iters"};
 const char *const bench_start_words[] = {"zero", "random", NULL};
 static const char *const certify_words[] = {[BENCH_CERTIFY_POINTS] = "points",
                                             [BENCH_CERTIFY_END] = "end",
@@ -107,7 +108,7 @@ static const blv_field suite_fields[] = {
     BLV_FIELD(bench_suite, level, REAL),
     BLV_FIELD(bench_suite, data, VALUES),
     NAMES("data_folders", bench_suite, data_folders, 0),
-    BLV_FIELD_WORD("precision", bench_suite, precision, bench_precision_words),
+    BLV_FIELD_WORD("precision", bench_suite, precision, blv_precision_words),
     BLV_FIELD_WORD("start", bench_suite, start, bench_start_words),
     BLV_FIELD(bench_suite, run_set, VALUES),
     BLV_FIELD_RECORDS("variants", bench_suite, variants, variant_count, variant_fields),
@@ -197,9 +198,9 @@ static bool has_variant(const bench_suite *suite, const char *name) {
     return false;
 }
 
-static bool is_shown(const bench_suite *suite, const char *name) {
-    for (size_t i = 0; i < suite->show.count; i++)
-        if (strcmp(suite->show.items[i], name) == 0)
+bool bench_is_listed(const bench_names *names, const char *name) {
+    for (size_t i = 0; i < names->count; i++)
+        if (strcmp(names->items[i], name) == 0)
             return true;
     return false;
 }
@@ -210,17 +211,14 @@ static blv_error expect_claim(const bench_suite *suite, size_t i) {
     const bench_claim *claim = &suite->claims[i];
     if ((claim->of.count > 0) == claim->is_bounded)
         return bench_reject(suite, "claims[%zu]: expected one of 'of' and 'bounds'", i);
-    if (claim->metric && !suite->quick && !is_shown(suite, claim->metric))
+    if (claim->metric && !suite->quick && !bench_is_listed(&suite->show, claim->metric))
         return bench_reject(suite, "claims[%zu].metric: '%s' is not in 'show'", i, claim->metric);
     for (size_t k = 0; k < claim->bounds.count; k++) {
         const blv_value *bound = &claim->bounds.items[k];
-        double number = bound->kind == BLV_VALUE_INT    ? (double)bound->whole
-                        : bound->kind == BLV_VALUE_REAL ? bound->real
-                                                        : 0.0;
         if (!suite->quick && !has_variant(suite, bound->name))
             return bench_reject(suite, "claims[%zu].bounds: there is no variant '%s'", i,
                                 bound->name);
-        if (!(number > 0.0))
+        if (!(blv_values_number(&claim->bounds, bound->name) > 0.0))
             return bench_reject(suite, "claims[%zu].bounds.%s: expected a number above 0", i,
                                 bound->name);
     }

@@ -15,6 +15,8 @@ typedef struct bench_limit {
 
 /* "seconds", "calls", "iterations" */
 extern const char *const bench_limit_words[];
+/* The options of a run, and of the command, that set them. */
+extern const char *const bench_limit_options[];
 
 /* A suite may choose rows in place of running solvers. */
 typedef enum bench_command { BENCH_CORESET, BENCH_CONTINUAL } bench_command;
@@ -30,6 +32,7 @@ typedef struct bench_names {
     size_t count;
     char **items;
 } bench_names;
+bool bench_is_listed(const bench_names *names, const char *name);
 
 /* ---- As the file has it ---- */
 
@@ -137,7 +140,6 @@ typedef struct bench_suite {
 
 /* "zero", "random" */
 extern const char *const bench_start_words[];
-extern const char *const bench_precision_words[]; /* "f64", "f32" */
 
 /* Reads a file, strictly; quick: in its quick form. A message names the file, the key and what is
  * expected. On error nothing is left to be freed. */

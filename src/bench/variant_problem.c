@@ -64,8 +64,6 @@ blv_error bench_problem_take(bench_problem *p, const bench *b, const bench_job *
 /* ---- The run ---- */
 
 blv_error bench_configure(blv_run *run, const bench_job *job) {
-    static const char *const limits[] = {
-        [BENCH_SECONDS] = "seconds", [BENCH_CALLS] = "budget", [BENCH_ITERATIONS] = "iters"};
     char text[BLV_SHOWN_SIZE];
     snprintf(text, sizeof text, "%" PRIu64, job->seed);
     BLV_CHECK(blv_run_set(run, "seed", text));
@@ -77,7 +75,7 @@ blv_error bench_configure(blv_run *run, const bench_job *job) {
         blv_number_format(job->limit.amount, text, sizeof text);
     else
         snprintf(text, sizeof text, "%.0f", fmax(1.0, floor(job->limit.amount)));
-    return blv_run_set(run, limits[job->limit.kind], text);
+    return blv_run_set(run, bench_limit_options[job->limit.kind], text);
 }
 
 /* ---- Checks before anything runs ---- */

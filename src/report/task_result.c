@@ -8,46 +8,15 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- Records of the results ---- */
-
-typedef struct model {
-    char *name;
-    double val_accuracy, test_accuracy, held_out_loss, held_out_accuracy, test_loss;
-    double held_out_rmse, held_out_r2, test_rmse, test_r2;
-} model;
-static const blv_field model_fields[] = {BLV_FIELD(model, name, TEXT),
-                                         BLV_FIELD(model, val_accuracy, REAL),
-                                         BLV_FIELD(model, test_accuracy, REAL),
-                                         BLV_FIELD(model, held_out_loss, REAL),
-                                         BLV_FIELD(model, held_out_accuracy, REAL),
-                                         BLV_FIELD(model, held_out_rmse, REAL),
-                                         BLV_FIELD(model, held_out_r2, REAL),
-                                         BLV_FIELD(model, test_rmse, REAL),
-                                         BLV_FIELD(model, test_r2, REAL),
-                                         BLV_FIELD(model, test_loss, REAL),
-                                         {0}};
-
-typedef struct truth {
-    uint64_t wrong, found;
-    double recall, precision, auroc_probability;
-} truth;
-static const blv_field truth_fields[] = {BLV_FIELD(truth, wrong, WHOLE),
-                                         BLV_FIELD(truth, found, WHOLE),
-                                         BLV_FIELD(truth, recall, REAL),
-                                         BLV_FIELD(truth, precision, REAL),
-                                         BLV_FIELD(truth, auroc_probability, REAL),
-                                         {0}};
-
 typedef struct result {
     uint64_t rows, suspects;
     double estimated_wrong;
     char **cautions;
     size_t caution_count;
-    bool has_truth;
-    truth truth;
-    char *models;    /* JSON: {key: model} */
-    char *model;     /* clean */
-    bool real, kept; /* tune */
+    blv_values truth; /* clean; empty: not known */
+    char *models;     /* JSON: {key: {"name", numbers}} */
+    char *model;      /* clean */
+    bool real, kept;  /* tune */
     double gain, gain_error;
     char *penalty_of; /* JSON: {name: penalty} */
 } result;
@@ -55,11 +24,7 @@ static const blv_field result_fields[] = {BLV_FIELD(result, rows, WHOLE),
                                           BLV_FIELD(result, suspects, WHOLE),
                                           BLV_FIELD(result, estimated_wrong, REAL),
                                           BLV_FIELD_ARRAY(result, cautions, caution_count, TEXTS),
-                                          {.name = "truth",
-                                           .kind = BLV_KIND_RECORD,
-                                           .offset = offsetof(result, truth),
-                                           .fields = truth_fields,
-                                           .when = 1 + offsetof(result, has_truth)},
+                                          BLV_FIELD(result, truth, VALUES),
                                           BLV_FIELD(result, models, JSON),
                                           BLV_FIELD(result, model, TEXT),
                                           BLV_FIELD(result, real, BOOL),
@@ -101,29 +66,24 @@ static blv_error put_models(FILE *out, const char *models, const char *align,
     if (json_object_size(all) > 0)
         report_html_table_begin(out, align, titles);
     json_object_foreach(all, key, value) {
-        model m;
+        blv_values model;
         char text[5][REPORT_CELL];
-        const char *cells[5] = {0};
-        if (error == BLV_OK)
-            error = blv_record_read(model_fields, &m, value, NULL);
-        if (error != BLV_OK)
-            continue;
-        cells[0] = m.name;
+        const char *cells[5] = {json_string_value(json_object_get(value, "name"))};
+        if (!cells[0] || (error = blv_values_read(&model, value)) != BLV_OK)
+            break;
         for (size_t i = 0; columns[i]; i++) {
-            double number = 0.0;
-            memcpy(&number, (char *)&m + blv_field_find(model_fields, columns[i])->offset,
-                   sizeof number);
+            const double number = blv_values_number(&model, columns[i]);
             bool share = strstr(columns[i], "accuracy");
             cells[i + 1] =
                 report_number(text[i], share ? "%.1f%%" : "%.4f", share ? 100.0 * number : number);
         }
         report_html_table_row(out, align, cells);
-        blv_record_free(model_fields, &m);
+        blv_values_free(&model);
     }
     if (json_object_size(all) > 0)
         report_html_table_end(out);
     json_decref(all);
-    return error == BLV_E_MEMORY ? error : BLV_OK;
+    return error;
 }
 
 /* ---- Answers ---- */
@@ -132,7 +92,6 @@ static blv_error put_clean(FILE *out, const blv_run_info *run, const result *r) 
     static const char *const titles[] = {"Trained on", "Right on validation rows",
                                          "Right on test rows"};
     static const char *const columns[] = {"val_accuracy", "test_accuracy", NULL};
-    const truth *t = &r->truth;
     report_html_paragraph(out,
                           "%.200s: %" PRIu64 " of %" PRIu64 " rows are suspect (%.1f%%). Estimated "
                           "share of wrong labels: %.1f%%.",
@@ -141,13 +100,15 @@ static blv_error put_clean(FILE *out, const blv_run_info *run, const result *r) 
                           100.0 * r->estimated_wrong);
     for (size_t i = 0; i < r->caution_count; i++)
         report_html_paragraph(out, "Caution: %.300s.", r->cautions[i]);
-    if (r->has_truth)
+    if (r->truth.count > 0)
         report_html_paragraph(out,
-                              "Of %" PRIu64 " labels that are known to be wrong, %" PRIu64
-                              " are among them (%.1f%%); %.1f%% of the suspects are wrong. "
-                              "AUROC %.4f.",
-                              t->wrong, t->found, 100.0 * t->recall, 100.0 * t->precision,
-                              t->auroc_probability);
+                              "Of %.0f labels that are known to be wrong, %.0f are among them "
+                              "(%.1f%%); %.1f%% of the suspects are wrong. AUROC %.4f.",
+                              blv_values_number(&r->truth, "wrong"),
+                              blv_values_number(&r->truth, "found"),
+                              100.0 * blv_values_number(&r->truth, "recall"),
+                              100.0 * blv_values_number(&r->truth, "precision"),
+                              blv_values_number(&r->truth, "auroc_probability"));
     if (r->model)
         report_html_paragraph(out, "Model: %.200s.", r->model);
     return put_models(out, r->models, "lrr", titles, columns);

@@ -157,6 +157,8 @@ blv_error blv_values_update(blv_values *values, const blv_values *from);
 blv_error blv_values_complete(blv_values *values, const blv_values *from);
 blv_error blv_values_copy(blv_values *to, const blv_values *from);
 const blv_value *blv_values_find(const blv_values *values, const char *name);
+/* NaN where there is no number of that name; values may be NULL. */
+double blv_values_number(const blv_values *values, const char *name);
 bool blv_value_equal(const blv_value *a, const blv_value *b);    /* NULL is allowed */
 bool blv_values_equal(const blv_values *a, const blv_values *b); /* in any order */
 void blv_values_free(blv_values *values);

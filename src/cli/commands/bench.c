@@ -78,14 +78,13 @@ static const cli_argument table[] = {
 
 static blv_error check(void *field, blv_message *why) {
     request *asked = field;
-    static const char *const options[] = {"seconds", "budget", "iters"};
     for (int kind = BENCH_SECONDS; kind <= BENCH_ITERATIONS; kind++) {
         if (asked->limits[kind] == 0.0)
             continue;
         if (asked->bench.has_limit)
             return blv_explain(why, BLV_E_ARGUMENT,
                                "--%s: one of --seconds, --budget and --iters, not two",
-                               options[kind]);
+                               bench_limit_options[kind]);
         asked->bench.has_limit = true;
         asked->bench.limit = (bench_limit){(bench_limit_kind)kind, asked->limits[kind]};
     }
@@ -175,11 +174,10 @@ static void add_figures(const bench_results *results, cli_outputs *outputs) {
         report_bytes svg;
         cli_expect(bench_figure_draw(results, asked->paper, v, &svg, &cli_why));
         bench_figure_name(results, asked->paper, v, name);
-        char *path = cli_print("%s/%s", asked->figures, name);
         if (svg.data)
-            cli_outputs_bytes(outputs, path, svg.data, svg.size);
+            cli_outputs_bytes(outputs, cli_print("%s/%s", asked->figures, name), svg.data,
+                              svg.size);
         free(svg.data);
-        free(path);
     }
 }
 
@@ -190,12 +188,11 @@ static void write_files(const bench_results *results, const char *page) {
         cli_text text;
         cli_expect(f->put(results, cli_text_begin(&text), &cli_why));
         char *whole = cli_text_end(&text);
-        char *path = cli_print("%s/%s", results->bench->folder, f->name);
-        cli_outputs_bytes(&outputs, path, whole, text.size);
+        cli_outputs_bytes(&outputs, cli_print("%s/%s", results->bench->folder, f->name), whole,
+                          text.size);
         if (page && f == bench_files)
             cli_outputs_bytes(&outputs, page, whole, text.size);
         free(whole);
-        free(path);
     }
     if (results->bench->request->figures)
         add_figures(results, &outputs);
@@ -204,13 +201,12 @@ static void write_files(const bench_results *results, const char *page) {
 
 /* Before the runs, which may take long. */
 static void try_outputs(const request *asked) {
-    char *figure = NULL;
+    const char *figure = NULL;
     if (asked->bench.figures && cli_rank_writes()) {
         cli_make_folder(asked->bench.figures);
         figure = cli_print("%s/figure.svg", asked->bench.figures);
     }
     cli_outputs_try(asked->page, figure);
-    free(figure);
 }
 
 static void expect_paper(const bench_suite *suite, const char *paper) {
