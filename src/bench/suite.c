@@ -31,9 +31,6 @@ static const char *const basis_words[] = {
 #define NAMES(name_, type, member, flags_)                                                         \
     BLV_FIELD_WITH(name_, type, member.items, TEXTS, .flags = (flags_),                            \
                    .count = offsetof(type, member.count))
-/* An object whose fields are in the struct of its owner. */
-#define PART(name_, type, fields_, seen)                                                           \
-    { .name = (name_), .kind = BLV_KIND_RECORD, .fields = (fields_), BLV_WHEN(type, seen) }
 #define LIMITS(member)                                                                             \
     BLV_FIELD_AS("seconds", bench_suite, member[BENCH_SECONDS], REAL, 0),                          \
         BLV_FIELD_AS("calls", bench_suite, member[BENCH_CALLS], REAL, 0),                          \
@@ -69,9 +66,9 @@ static const blv_field solver_fields[] = {
     NAMES("tuned", bench_solver_file, tuned, 0),
     OF_SOLVER("grid_set", grid_set, VALUES, 0),
     BLV_FIELD_ARRAY(bench_solver_file, detuned, detuned_count, REALS),
-    PART("sweep", bench_solver_file, sweep_fields, has_sweep),
+    BLV_FIELD_PART("sweep", bench_solver_file, sweep_fields, has_sweep),
     OF_SOLVER("set", set, VALUES, 0),
-    PART("baseline", bench_solver_file, baseline_fields, has_baseline),
+    BLV_FIELD_PART("baseline", bench_solver_file, baseline_fields, has_baseline),
     {0}};
 static const blv_field claim_fields[] = {
     NEEDED(bench_claim, text, TEXT),
@@ -116,8 +113,8 @@ static const blv_field suite_fields[] = {
     BLV_FIELD(bench_suite, seeds, WHOLE),
     BLV_FIELD(bench_suite, points, WHOLE),
     BLV_FIELD_WORD("certify", bench_suite, certify, certify_words),
-    PART("reference", bench_suite, reference_fields, has_reference),
-    PART("tuning", bench_suite, tuning_fields, has_tuning),
+    BLV_FIELD_PART("reference", bench_suite, reference_fields, has_reference),
+    BLV_FIELD_PART("tuning", bench_suite, tuning_fields, has_tuning),
     BLV_FIELD(bench_suite, metric, TEXT),
     NAMES("show", bench_suite, show, 0),
     BLV_FIELD_RECORDS("solvers", bench_suite, solvers, solver_count, solver_fields),

@@ -10,6 +10,7 @@
 
 cli_words cli_typed;
 blv_message cli_why;
+static blv_arena texts; /* that live until the program ends */
 static const char *complaint_topic;
 static char last_complaint[4 * sizeof(blv_message)];
 
@@ -98,12 +99,19 @@ char *cli_text_end(cli_text *text) {
 }
 
 char *cli_print(const char *format, ...) {
-    static blv_arena texts;
     va_list arguments;
     va_start(arguments, format);
     char *text = blv_arena_vprint(&texts, format, arguments);
     va_end(arguments);
     return checked(text);
+}
+
+const char **cli_split(const char *list) {
+    char *rest = cli_print("%s", list);
+    const char **words = checked(blv_arena_alloc(&texts, strlen(list) + 2, sizeof *words));
+    for (const char **next = words; rest; next++)
+        *next = strsep(&rest, ",");
+    return words;
 }
 
 /* ---- The command line ---- */

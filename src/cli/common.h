@@ -18,6 +18,19 @@ enum {
     CLI_REJECTED = 2 /* bad usage or input, or output that cannot be written */
 };
 
+/* ---- Standard output and standard error: cli/terminal_text.c ----
+ *
+ * Whatever is printed there passes through one function, which shows control characters other than
+ * newlines and tabs, and marks of writing direction, in place of passing them on to a terminal:
+ * text from files, stores and suites cannot steer it. The escapes are those of JSON, so that JSON
+ * stays what it is. */
+
+/* To be called once, before anything is printed. The command ends where memory is short. */
+void cli_terminal_begin(void);
+/* Text from elsewhere within a line: the same with newlines and tabs. Lives until the program
+ * ends; "" for NULL. */
+const char *cli_shown(const char *text);
+
 /* ---- Messages on stderr, "bilevel solve: ..." ---- */
 
 void cli_complain(const char *format, ...) BLV_PRINTF(1, 2);
@@ -55,6 +68,9 @@ FILE *cli_text_begin(cli_text *text);
 char *cli_text_end(cli_text *text);
 /* As printf does; never NULL, lives until the program ends. */
 char *cli_print(const char *format, ...) BLV_PRINTF(1, 2);
+
+/* The words between the commas, followed by NULL; likewise. */
+const char **cli_split(const char *list);
 
 /* ---- The command line ---- */
 

@@ -3,7 +3,6 @@
 #include "base/precision.h"
 #include "cli/outputs.h"
 #include "cli/rank_start.h"
-#include "cli/terminal_text.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -143,6 +142,15 @@ void cli_print_kinds(const char *name, const char *kinds) {
 void cli_print_warning(void *unused, const char *line) {
     (void)unused;
     fprintf(stderr, "warning: %s\n", cli_shown(line));
+}
+
+static void list_warning(void *list, const char *line) {
+    cli_json_append(list, blv_json_string(line));
+}
+
+blv_error cli_warn(const blv_dataset *const *sets, const char *const *names, size_t count,
+                   json_t *list, blv_message *why) {
+    return blv_dataset_warn(sets, names, count, list ? list_warning : cli_print_warning, list, why);
 }
 
 /* ---- Rows as they are in their file ---- */

@@ -5,7 +5,6 @@
 #include "cli/json.h"
 #include "cli/progress_line.h"
 #include "cli/rank_start.h"
-#include "cli/terminal_text.h"
 #include "cli/text_table.h"
 
 #include <argp.h>

@@ -54,10 +54,6 @@ blv_error cli_selection_check(cli_selection_options *asked, blv_message *why) {
     return BLV_OK;
 }
 
-static void add_warning(void *list, const char *line) {
-    cli_json_append(list, blv_json_string(line));
-}
-
 /* The kinds of the columns and warnings, for the eyes or for the JSON. */
 static blv_error tell(cli_selection_options *asked, const blv_dataset *const *sets,
                       const char *const *names, size_t count, blv_message *why) {
@@ -71,8 +67,7 @@ static blv_error tell(cli_selection_options *asked, const blv_dataset *const *se
                                     warnings, NULL);
     else
         cli_print_kinds(asked->data, kinds);
-    return blv_dataset_warn(sets, names, count, asked->json ? add_warning : cli_print_warning,
-                            warnings, why);
+    return cli_warn(sets, names, count, warnings, why);
 }
 
 /* Nothing is learned from the rows to test on. */

@@ -1,5 +1,6 @@
 #include "cli/task_hooks.h"
 #include "base/message.h"
+#include "cli/json.h"
 #include "cli/outputs.h"
 #include "cli/rank_start.h"
 
@@ -158,6 +159,7 @@ void cli_task_begin(cli_task_hooks *task, const char *kind, const blv_field *tab
     task->session.resumed = options->resumed;
     task->session.all_rows = options->all_rows;
     task->store_is_named = options->store_is_named;
+    task->json = options->json;
     cli_progress_begin(options->progress);
     task->hooks = (blv_task_hooks){.size = sizeof task->hooks,
                                    .context = task,
@@ -170,11 +172,6 @@ void cli_task_begin(cli_task_hooks *task, const char *kind, const blv_field *tab
                                    .note = cli_note};
 }
 
-void cli_task_leave(cli_task_hooks *task) {
-    (void)task;
-    cli_progress_end();
-}
-
 static blv_run_status status_of(int code, const blv_run_info *end) {
     if (code != CLI_DONE)
         return cli_signalled() ? BLV_STATUS_INTERRUPTED : BLV_STATUS_FAILED;
@@ -183,7 +180,7 @@ static blv_run_status status_of(int code, const blv_run_info *end) {
 
 static int end_task(cli_task_hooks *task, int code, const char *why, const blv_run_info *end) {
     blv_run_info whole = *end;
-    cli_task_leave(task);
+    cli_progress_end();
     whole.size = sizeof whole;
     whole.status = status_of(code, end);
     if (!whole.message)
@@ -201,17 +198,20 @@ int cli_task_fail(cli_task_hooks *task, int code, const char *why) {
     return end_task(task, code, why, &(blv_run_info){.phi = NAN, .grad_norm = NAN});
 }
 
-int cli_task_report(cli_task_hooks *task, const json_t *result, blv_run_info end) {
+int cli_task_report(cli_task_hooks *task, json_t *result, blv_run_info end) {
     char *text = json_dumps(result, JSON_COMPACT);
     cli_expect(text ? BLV_OK : BLV_E_MEMORY);
     end.result = text;
     int code = end_task(task, CLI_DONE, NULL, &end);
+    if (task->json)
+        cli_json_print(json_incref(result));
+    json_decref(result);
     free(text);
     return code;
 }
 
 void cli_task_close(cli_task_hooks *task) {
-    cli_task_leave(task);
+    cli_progress_end();
     free(task->facts.request);
     blv_values_free(&task->facts.values);
 }

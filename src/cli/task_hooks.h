@@ -5,7 +5,7 @@
  *     cli_facts_whole(&task.facts, "folds", 5);              what a new run is known by
  *     cli_task_begin(&task, "clean", request_fields, &asked, &asked.task);
  *     blv_error error = blv_clean(..., &task.hooks, &why);
- *     cli_task_leave(&task);
+ *     cli_progress_end();
  *     ... write files ...
  *     code = cli_task_fail(&task, code, why.text); or cli_task_report
  *     cli_task_close(&task); */
@@ -67,20 +67,19 @@ typedef struct cli_task_hooks {
     cli_task_facts facts;
     blv_task_hooks hooks; /* for the task */
     const char *trace;    /* file that gets the trace of its runs; NULL: none */
-    bool store_is_named;
+    bool store_is_named, json;
 } cli_task_hooks;
 
 /* Begins a run whose request has this table, new or resumed. The command ends where that fails.
- * From here on signals stop the task and progress is shown, until the end. */
+ * From here on signals stop the task and progress is shown, until cli_progress_end. */
 void cli_task_begin(cli_task_hooks *task, const char *kind, const blv_field *table,
                     const void *request, cli_task_options *options);
-/* Ends progress and signals: the task has returned. */
-void cli_task_leave(cli_task_hooks *task);
 /* The task has failed, or was stopped with nothing to show: its exit code, and why (NULL: that is
  * said). Returns the code. */
 int cli_task_fail(cli_task_hooks *task, int code, const char *why);
-/* The work is done, files are written: result as JSON for the store, with message, iterations,
- * seconds, phi and grad_norm of end; end.status may be BLV_STATUS_INTERRUPTED where a signal ended
- * it with something to show. Returns the exit code of the command. */
-int cli_task_report(cli_task_hooks *task, const json_t *result, blv_run_info end);
+/* The work is done, files are written: result for the store, and for standard output with --json,
+ * and released; with message, iterations, seconds, phi and grad_norm of end. end.status may be
+ * BLV_STATUS_INTERRUPTED where a signal ended it with something to show. Returns the exit code of
+ * the command. */
+int cli_task_report(cli_task_hooks *task, json_t *result, blv_run_info end);
 void cli_task_close(cli_task_hooks *task);

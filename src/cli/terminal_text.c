@@ -1,4 +1,3 @@
-#include "cli/terminal_text.h"
 #include "base/visible_text.h"
 #include "cli/common.h"
 

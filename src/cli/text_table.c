@@ -5,16 +5,12 @@
 
 enum { INDENT = 2, LINE_WIDTH = 90 };
 
-static void print_as(report_table *table, report_form form, int indent, FILE *out) {
-    cli_expect(report_table_print(table, form, indent, out));
-}
-
 void cli_table_print(report_table *table, int indent, FILE *out) {
-    print_as(table, REPORT_AS_TEXT, indent, out);
+    cli_expect(report_table_print(table, REPORT_AS_TEXT, indent, out));
 }
 
 void cli_table_markdown(report_table *table) {
-    print_as(table, REPORT_AS_MARKDOWN, 0, stdout);
+    cli_expect(report_table_print(table, REPORT_AS_MARKDOWN, 0, stdout));
 }
 
 void cli_print_params(const blv_param *params, const void *fields, const char *option) {
@@ -37,7 +33,10 @@ void cli_print_params(const blv_param *params, const void *fields, const char *o
         report_table_add(&table, "%s%s%s\t%s%s%s\t%s\t%s", quote, p->key, quote, quote,
                          fields ? value : p->value, quote, range, p->help);
     }
-    print_as(&table, option ? REPORT_AS_TEXT : REPORT_AS_MARKDOWN, INDENT, stdout);
+    if (option)
+        cli_table_print(&table, INDENT, stdout);
+    else
+        cli_table_markdown(&table);
 }
 
 int cli_print_word(int column, const char *word) {

@@ -6,7 +6,6 @@
 #include "report/gnuplot.h"
 #include "report/html.h"
 #include "report/table.h"
-#include "report/task_result.h"
 #include "store/record.h"
 
 #include <inttypes.h>

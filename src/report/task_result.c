@@ -1,6 +1,5 @@
-#include "report/task_result.h"
-
 #include "report/html.h"
+#include "report/run_page.h"
 #include "report/table.h"
 #include "store/record.h"
 

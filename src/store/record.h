@@ -79,6 +79,9 @@ typedef struct blv_field {
 #define BLV_FIELD_RECORDS(name_, type, member, count_, fields_)                                    \
     BLV_FIELD_WITH(name_, type, member, RECORDS, .count = offsetof(type, count_),                  \
                    .size = sizeof(*((type *)0)->member), .fields = (fields_))
+/* An object whose fields are in the struct of its owner; null where the bool `seen` is false. */
+#define BLV_FIELD_PART(name_, type, fields_, seen)                                                 \
+    { .name = (name_), .kind = BLV_KIND_RECORD, .fields = (fields_), BLV_WHEN(type, seen) }
 /* Among the last arguments: null where that bool is false, which reading sets. */
 #define BLV_WHEN(type, condition) .when = 1 + offsetof(type, condition)
 

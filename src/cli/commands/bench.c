@@ -6,7 +6,6 @@
 #include "cli/progress_line.h"
 #include "cli/rank_start.h"
 #include "cli/store_options.h"
-#include "cli/terminal_text.h"
 #include "cli/text_table.h"
 
 #include <libgen.h>

@@ -7,7 +7,6 @@
 #include "cli/outputs.h"
 #include "cli/rank_start.h"
 #include "cli/suspect_images.h"
-#include "cli/terminal_text.h"
 #include "cli/text_table.h"
 #include "cli/training_options.h"
 
@@ -288,18 +287,16 @@ static const blv_field truth_fields[] = {BLV_FIELD(blv_clean_result, wrong, SIZE
                                          BLV_FIELD(blv_clean_result, auroc_probability, REAL),
                                          {0}};
 
-static const blv_field rule_fields[] = {BLV_FIELD(blv_clean_result, rows, SIZE),
-                                        BLV_FIELD(blv_clean_result, suspects, SIZE),
-                                        BLV_FIELD(blv_clean_result, threshold, REAL),
-                                        BLV_FIELD(blv_clean_result, estimated_wrong, REAL),
-                                        BLV_FIELD(blv_clean_result, false_alarms, REAL),
-                                        BLV_FIELD(blv_clean_result, spared, SIZE),
-                                        {.name = "truth",
-                                         .kind = BLV_KIND_RECORD,
-                                         .size = sizeof(blv_clean_result),
-                                         .fields = truth_fields,
-                                         .when = 1 + offsetof(blv_clean_result, truth_known)},
-                                        {0}};
+static const blv_field rule_fields[] = {
+    BLV_FIELD(blv_clean_result, rows, SIZE),
+    BLV_FIELD(blv_clean_result, suspects, SIZE),
+    BLV_FIELD(blv_clean_result, threshold, REAL),
+    BLV_FIELD(blv_clean_result, estimated_wrong, REAL),
+    BLV_FIELD(blv_clean_result, false_alarms, REAL),
+    BLV_FIELD(blv_clean_result, spared, SIZE),
+    BLV_FIELD_PART("truth", blv_clean_result, truth_fields, truth_known),
+    BLV_FIELD_ARRAY(blv_clean_result, cautions, caution_count, TEXTS),
+    {0}};
 
 static const blv_field run_fields[] = {BLV_FIELD(blv_clean_result, folds, SIZE),
                                        BLV_FIELD(blv_clean_result, ridge, REAL),
@@ -310,9 +307,7 @@ static const blv_field run_fields[] = {BLV_FIELD(blv_clean_result, folds, SIZE),
 
 static json_t *describe_finding(const finding *f) {
     json_t *object = json_object(), *models = json_object();
-    json_t *cautions = json_array(), *noise = json_object();
-    for (size_t i = 0; i < f->result->caution_count; i++)
-        json_array_append_new(cautions, blv_json_string(f->result->cautions[i]));
+    json_t *noise = json_object();
     for (size_t k = 0; !f->asked->probabilities && k < f->result->classes; k++) {
         json_t *row = json_object();
         for (size_t l = 0; l < f->result->classes; l++)
@@ -325,7 +320,6 @@ static json_t *describe_finding(const finding *f) {
                      blv_record_json(model_fields, &f->result->models[i]));
     cli_training_describe(object, &f->asked->training, f->sets);
     cli_json_add(object, rule_fields, f->result);
-    cli_json_set(object, "cautions", cautions);
     cli_json_set(object, "models", models);
     if (f->asked->probabilities) { /* nothing is learned of it */
         json_decref(noise);
@@ -361,19 +355,15 @@ static int report(cli_task_hooks *task, finding *f) {
         blv_recorder_attach(&task->session.recorder, "suspects.html", sheet, strlen(sheet),
                             "the suspects were not stored");
     free(sheet);
-    json_t *object = describe_finding(f);
-    code = cli_task_report(task, object,
+    code = cli_task_report(task, describe_finding(f),
                            (blv_run_info){.message = message_of(r),
                                           .has_iterations = true,
                                           .iterations = r->iterations,
                                           .seconds = r->seconds,
                                           .phi = r->certificate.phi,
                                           .grad_norm = r->certificate.grad_norm});
-    if (training->task.json)
-        cli_json_print(json_incref(object));
-    else if (!training->task.quiet)
+    if (!training->task.json && !training->task.quiet)
         print_text(f);
-    json_decref(object);
     return code;
 }
 
@@ -449,7 +439,7 @@ static int find(const request *asked, const blv_task_sets *sets, cli_task_hooks 
     blv_clean_result *result = NULL;
     blv_message why = {0};
     blv_error error = blv_clean(sets, &options, &result, &task->hooks, &why);
-    cli_task_leave(task);
+    cli_progress_end();
     int code = error == BLV_OK ? report(task, &(finding){asked, sets, result, 0})
                                : cli_task_fail(task, cli_reject(error, why.text), why.text);
     blv_clean_result_destroy(result);

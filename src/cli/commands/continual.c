@@ -5,7 +5,6 @@
 #include "cli/json.h"
 #include "cli/outputs.h"
 #include "cli/selection_options.h"
-#include "cli/terminal_text.h"
 #include "cli/text_table.h"
 #include "report/table.h"
 
@@ -32,17 +31,15 @@ typedef struct request {
 static blv_error take_methods(void *field, const char *text, blv_message *why) {
     blv_continual_options *options = field;
     const blv_selection_method **list = NULL;
-    char *rest = cli_print("%s", text);
+    const char **words = cli_split(text);
     size_t count = 0;
-    blv_error error = BLV_OK;
-    for (char *word; error == BLV_OK && (word = strsep(&rest, ",")); count++) {
-        list = cli_grow(list, count + 1, sizeof *list);
-        list[count] = blv_selection_method_find(word, why);
-        error = list[count] ? BLV_OK : BLV_E_NAME;
+    for (; words[count]; count++) {
+        options->methods = list = cli_grow(list, count + 1, sizeof *list);
+        if (!(list[count] = blv_selection_method_find(words[count], why)))
+            return BLV_E_NAME;
     }
-    options->methods = list;
     options->method_count = count;
-    return error;
+    return BLV_OK;
 }
 
 static const cli_argument table[] = {

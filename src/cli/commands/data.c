@@ -5,7 +5,6 @@
 #include "cli/data_files.h"
 #include "cli/json.h"
 #include "cli/outputs.h"
-#include "cli/terminal_text.h"
 #include "cli/text_table.h"
 #include "store/run_info.h"
 
@@ -99,11 +98,10 @@ static json_t *describe_set(const char *path, const blv_dataset *dataset) {
         BLV_FIELD(blv_dataset_view, columns, SIZE),
         BLV_FIELD_WORD("precision", blv_dataset_view, precision, blv_precision_words),
         {0}};
-    static const blv_field classes[] = {{.name = "classes",
-                                         .kind = BLV_KIND_TEXTS,
-                                         .offset = offsetof(blv_dataset_view, class_names),
-                                         .count = offsetof(blv_dataset_view, classes)},
-                                        {0}};
+    static const blv_field classes[] = {
+        BLV_FIELD_WITH("classes", blv_dataset_view, class_names, TEXTS,
+                       .count = offsetof(blv_dataset_view, classes)),
+        {0}};
     const blv_dataset_view *v = blv_dataset_view_of(dataset);
     char fingerprint[32];
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, blv_dataset_fingerprint(dataset));
@@ -402,21 +400,17 @@ static blv_error check_split(void *of, blv_message *why) {
     if (!text)
         return blv_explain(why, BLV_E_ARGUMENT, "--sizes is needed for %zu files", parts);
     size_t count = 0;
-    asked->sizes = cli_alloc(parts, sizeof asked->sizes[0]);
-    char *rest = cli_print("%s", text);
-    blv_error error = BLV_OK;
-    for (char *word; !error && (word = strsep(&rest, ",")); count++) {
-        double size;
-        if (blv_number_parse(word, &size) != 0)
-            error =
-                blv_explain(why, BLV_E_ARGUMENT, "--sizes '%s': '%s' is not a number", text, word);
-        else if (count < parts)
-            asked->sizes[count] = size;
+    const char **words = cli_split(text);
+    for (; words[count]; count++) {
+        asked->sizes = cli_grow(asked->sizes, count + 1, sizeof asked->sizes[0]);
+        if (blv_number_parse(words[count], &asked->sizes[count]) != 0)
+            return blv_explain(why, BLV_E_ARGUMENT, "--sizes '%s': '%s' is not a number", text,
+                               words[count]);
     }
-    if (!error && count != parts)
-        error = blv_explain(why, BLV_E_ARGUMENT, "--sizes '%s': %zu sizes for %zu files", text,
-                            count, parts);
-    return error;
+    return count == parts
+               ? BLV_OK
+               : blv_explain(why, BLV_E_ARGUMENT, "--sizes '%s': %zu sizes for %zu files", text,
+                             count, parts);
 }
 
 static void print_parts(const request *asked) {

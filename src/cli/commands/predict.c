@@ -5,7 +5,6 @@
 #include "cli/data_files.h"
 #include "cli/json.h"
 #include "cli/outputs.h"
-#include "cli/terminal_text.h"
 #include "report/table.h"
 
 #include <stdio.h>
@@ -109,19 +108,6 @@ static void print_text(const answers *a) {
         printf("%s: row, predicted class, probability\n", a->asked->out);
 }
 
-static void add_warning(void *list, const char *line) {
-    cli_json_append(list, blv_json_string(line));
-}
-
-/* Columns and levels of the rows that the training did not have. */
-static void warn(const request *asked, const blv_dataset *rows, json_t *list) {
-    const blv_dataset *const sets[] = {NULL, rows};
-    const char *const names[] = {"", asked->data};
-    if (asked->json || !asked->quiet)
-        cli_expect(blv_dataset_warn(sets, names, 2, list ? add_warning : cli_print_warning, list,
-                                    &cli_why));
-}
-
 static void print_json(const answers *a, json_t *warnings) {
     const blv_prediction *p = a->prediction;
     if (p->value) {
@@ -151,7 +137,9 @@ static int predict(void *of) {
     cli_expect(blv_model_read(&model, asked->model, &cli_why));
     cli_expect(blv_model_read_rows(model, &rows, asked->data, &asked->reading, &cli_why));
     json_t *warnings = asked->json ? json_array() : NULL;
-    warn(asked, rows, warnings);
+    if (asked->json || !asked->quiet) /* columns and levels that the training did not have */
+        cli_expect(cli_warn((const blv_dataset *const[]){NULL, rows},
+                            (const char *const[]){"", asked->data}, 2, warnings, &cli_why));
     cli_complain_about(asked->data);
     cli_expect(blv_model_predict(model, rows, &prediction, &cli_why));
     cli_complain_about(NULL);

@@ -5,7 +5,6 @@
 #include "cli/json.h"
 #include "cli/solve_task.h"
 #include "cli/store_options.h"
-#include "cli/terminal_text.h"
 #include "cli/training_options.h"
 
 #include <inttypes.h>

@@ -132,34 +132,24 @@ static void add(report_table *table, const char *label, const char *text) {
 
 /* "key = value, ..." */
 static void add_values(report_table *table, const char *label, const blv_values *values) {
-    cli_text text;
-    FILE *out = cli_text_begin(&text);
+    const char *text = "";
     for (size_t i = 0; i < values->count; i++) {
         char shown[BLV_SHOWN_SIZE];
         blv_value_show(&values->items[i], shown);
-        fprintf(out, "%s%s = %s", i ? ", " : "", values->items[i].name, shown);
+        text = cli_print("%s%s%s = %s", text, i ? ", " : "", values->items[i].name, shown);
     }
-    char *joined = cli_text_end(&text);
-    add(table, label, joined);
-    free(joined);
-}
-
-static void add_command(report_table *table, const blv_run_info *r) {
-    cli_text text;
-    FILE *out = cli_text_begin(&text);
-    for (size_t i = 0; i < r->command_count; i++)
-        fprintf(out, "%s%s", i ? " " : "", r->command[i] ? r->command[i] : "?");
-    char *joined = cli_text_end(&text);
-    add(table, "Command", joined);
-    free(joined);
+    add(table, label, text);
 }
 
 static void print_run(const blv_run_info *r) {
     char text[REPORT_CELL], fingerprint[24];
+    const char *command = "";
     report_table table = {.align = "ll"};
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, r->fingerprint);
     add(&table, "Run", number(true, (uint64_t)r->id, text));
-    add_command(&table, r);
+    for (size_t i = 0; i < r->command_count; i++)
+        command = cli_print("%s%s%s", command, i ? " " : "", r->command[i] ? r->command[i] : "?");
+    add(&table, "Command", command);
     add(&table, "Status", blv_run_status_word(r->status));
     add(&table, "Outcome", r->message);
     add(&table, "Started", local_time(r->started, text));

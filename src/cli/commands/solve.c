@@ -17,18 +17,6 @@ static int worse(int a, int b) {
     return a > b ? a : b;
 }
 
-/* The names of a list, which is cut at its commas; the last is followed by NULL. */
-static const char **split(char *list) {
-    size_t count = 0;
-    const char **names = NULL;
-    for (char *name; (name = strsep(&list, ","));) {
-        names = cli_grow(names, count + 2, sizeof *names);
-        names[count++] = name;
-        names[count] = NULL;
-    }
-    return names;
-}
-
 /* ---- A run as the store keeps it, so that it can be resumed ---- */
 
 #define FIELD(name_, member, kind_, flags_)                                                        \
@@ -258,8 +246,7 @@ static void print_comparison(const cli_solve_task *s, const blv_comparison *comp
 static blv_error solve_all(cli_solve_task *s, blv_solve_options *options, blv_message *why) {
     blv_solution *solution = NULL;
     blv_comparison *comparison = NULL;
-    char *list = cli_print("%s", s->solver);
-    const char **names = s->several && strcmp(list, "all") != 0 ? split(list) : NULL;
+    const char **names = s->several && strcmp(s->solver, "all") != 0 ? cli_split(s->solver) : NULL;
     options->solver = s->several ? NULL : s->solver;
     blv_error error = s->several
                           ? blv_compare(&comparison, s->instance.problem, names, options, why)
@@ -268,7 +255,6 @@ static blv_error solve_all(cli_solve_task *s, blv_solve_options *options, blv_me
         print_comparison(s, comparison);
     blv_solution_destroy(solution);
     blv_comparison_destroy(comparison);
-    free(names);
     return error;
 }
 

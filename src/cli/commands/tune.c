@@ -289,9 +289,8 @@ static int report(cli_task_hooks *task, finding *f, bool stopped) {
     if (code != CLI_DONE)
         return cli_task_fail(task, code, NULL);
     f->run = task->session.recorder.id;
-    json_t *object = describe_finding(f);
     code = cli_task_report(
-        task, object,
+        task, describe_finding(f),
         (blv_run_info){.message = message_of(r),
                        .status = stopped ? BLV_STATUS_INTERRUPTED : BLV_STATUS_RUNNING,
                        .has_iterations = true,
@@ -299,11 +298,8 @@ static int report(cli_task_hooks *task, finding *f, bool stopped) {
                        .seconds = r->seconds,
                        .phi = r->certified ? r->certificate.phi : NAN,
                        .grad_norm = r->certified ? r->certificate.grad_norm : NAN});
-    if (training->task.json)
-        cli_json_print(json_incref(object));
-    else if (!training->task.quiet)
+    if (!training->task.json && !training->task.quiet)
         print_text(f);
-    json_decref(object);
     return code;
 }
 
@@ -317,7 +313,7 @@ static int learn(const request *asked, const blv_task_sets *sets, const blv_feat
     blv_tune_result *result = NULL;
     blv_message why = {0};
     blv_error error = blv_tune(sets, &options, &result, &task->hooks, &why);
-    cli_task_leave(task);
+    cli_progress_end();
     int code = result ? report(task, &(finding){asked, sets, result, 0}, error == BLV_E_STOPPED)
                       : cli_task_fail(task, cli_reject(error, why.text), why.text);
     blv_tune_result_destroy(result);
