@@ -160,6 +160,8 @@ blv_error bench_set_params(const blv_values *settings, const blv_param *params, 
 /* The suite and finished runs from stored points. */
 blv_error bench_open_stored(bench *b, blv_message *why);
 void bench_facts_free(bench_facts *facts);
+/* The least Phi of a variant that came with stored points; NULL: none did. */
+const bench_least *bench_find_least(const bench *b, const char *variant);
 /* The processor and how many there are. */
 void bench_machine_text(char *text, size_t size);
 /* tuned: the runs of tuned entries, once tuning is done; else all others. */

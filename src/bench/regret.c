@@ -89,8 +89,7 @@ blv_error bench_print_regret(const bench_view *view, report_form form, FILE *out
     return error;
 }
 
-blv_error bench_put_regret(const bench_results *results, FILE *out, blv_message *why) {
-    (void)why;
+blv_error bench_put_regret(const bench_results *results, FILE *out) {
     fputs("suite,variant,entry,share,seconds,regret\n", out);
     for (size_t i = 0; i < results->cell_count; i++)
         for (size_t k = 0; k < BENCH_SHARES; k++) {

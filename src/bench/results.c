@@ -12,10 +12,8 @@
 static void find_least_phi(const bench *b, size_t v, bench_view *view) {
     view->name = b->suite.variants[v].name;
     view->least_phi = NAN;
-    for (size_t i = 0; i < b->facts.least_count; i++) { /* stored points */
-        const bench_least *least = &b->facts.least[i];
-        if (strcmp(least->variant, view->name) != 0)
-            continue;
+    const bench_least *least = bench_find_least(b, view->name);
+    if (least) {
         view->least_phi = least->phi;
         snprintf(view->least_from, sizeof view->least_from, "%s", least->from ? least->from : "");
         return;

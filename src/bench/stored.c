@@ -133,11 +133,10 @@ static blv_error put_facts(const bench_results *results, const char **names, siz
     return error;
 }
 
-blv_error bench_put_stored(const bench_results *results, FILE *out, blv_message *why) {
+blv_error bench_put_stored(const bench_results *results, FILE *out) {
     const bench *b = results->bench;
     const char *names[MOST_COLUMNS];
     const size_t count = find_columns(&b->suite, names);
-    (void)why;
     BLV_CHECK(put_facts(results, names, count, out));
     for (size_t i = 0; i < results->cell_count; i++)
         BLV_CHECK(put_choice(&results->cells[i], out));
@@ -149,7 +148,7 @@ blv_error bench_put_stored(const bench_results *results, FILE *out, blv_message 
 
 /* ---- Reading ---- */
 
-static const bench_least *find_least(const bench *b, const char *variant) {
+const bench_least *bench_find_least(const bench *b, const char *variant) {
     for (size_t i = 0; i < b->facts.least_count; i++)
         if (strcmp(b->facts.least[i].variant, variant) == 0)
             return &b->facts.least[i];
@@ -158,7 +157,7 @@ static const bench_least *find_least(const bench *b, const char *variant) {
 
 /* Rows of numbers become points with names, and distances to Phi* become Phi. */
 static blv_error take_points(const bench *b, const json_t *rows, bench_record *record) {
-    const bench_least *least = find_least(b, record->variant);
+    const bench_least *least = bench_find_least(b, record->variant);
     json_t *row;
     size_t i;
     json_array_foreach(rows, i, row) {

@@ -160,14 +160,6 @@ static void discard(void) {
     cli_signals_forget();
 }
 
-static void begin(cli_outputs *outputs) {
-    static bool noted;
-    if (!noted)
-        atexit(discard);
-    noted = true;
-    unfinished = outputs;
-}
-
 /* ---- Writing ---- */
 
 static blv_error open_one(cli_outputs *outputs, const char *path, blv_message *why) {
@@ -175,8 +167,9 @@ static blv_error open_one(cli_outputs *outputs, const char *path, blv_message *w
     for (size_t i = 0; i < outputs->count; i++)
         if (is_same(path, outputs->files[i]->path))
             return reject(path, outputs->files[i]->path, WRITES, why);
-    if (outputs->count == 0)
-        begin(outputs);
+    if (!unfinished)
+        atexit(discard);
+    unfinished = outputs;
     outputs->files = cli_grow(outputs->files, outputs->count + 1, sizeof outputs->files[0]);
     blv_atomic_file *file = cli_alloc(1, sizeof *file);
     outputs->files[outputs->count++] = file;

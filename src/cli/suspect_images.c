@@ -7,7 +7,6 @@
 #include "base/message.h"
 #include "base/rank_exchange.h"
 #include "cli/data_files.h"
-#include "report/contact_sheet.h"
 #include "report/html.h"
 
 #include <ctype.h>

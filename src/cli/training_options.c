@@ -5,7 +5,6 @@
 #include "cli/rank_start.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -167,11 +166,4 @@ void cli_print_stored(int64_t run) {
     if (run)
         printf("Stored as run %" PRId64 "; 'bilevel report %" PRId64 "' writes a page about it\n",
                run, run);
-}
-
-void cli_format_share(double value, char text[CLI_CELL]) {
-    if (isnan(value))
-        snprintf(text, CLI_CELL, "-");
-    else
-        snprintf(text, CLI_CELL, "%.4f", value);
 }

@@ -66,10 +66,6 @@ void cli_print_stored(int64_t run);
         BLV_FIELD_RECORD("setup_counts", type, setup_counts, blv_counts_fields),                   \
         BLV_FIELD_WITH("certificate", type, certificate, RECORD, BLV_WHEN(type, certified),        \
                        .fields = blv_certificate_fields)
-/* A share or a loss for a table; "-" where it is not known. */
-enum { CLI_CELL = 24 };
-void cli_format_share(double value, char text[CLI_CELL]);
-
 /* `bilevel resume` of a run of these commands. */
 int cli_clean_resume(const cli_resume *resume);
 int cli_tune_resume(const cli_resume *resume);

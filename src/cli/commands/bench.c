@@ -171,7 +171,7 @@ static void add_figures(const bench_results *results, cli_outputs *outputs) {
     for (size_t v = 0; v < results->view_count; v++) {
         char name[BENCH_NAME_SIZE];
         report_bytes svg;
-        cli_expect(bench_figure_draw(results, asked->paper, v, &svg, &cli_why));
+        cli_expect(bench_figure_draw(results, asked->paper, v, &svg));
         bench_figure_name(results, asked->paper, v, name);
         if (svg.data)
             cli_outputs_bytes(outputs, cli_print("%s/%s", asked->figures, name), svg.data,
@@ -185,7 +185,7 @@ static void write_files(const bench_results *results, const char *page) {
     cli_outputs outputs = {0};
     for (const bench_file *f = bench_files; f->name; f++) {
         cli_text text;
-        cli_expect(f->put(results, cli_text_begin(&text), &cli_why));
+        cli_expect(f->put(results, cli_text_begin(&text)));
         char *whole = cli_text_end(&text);
         cli_outputs_bytes(&outputs, cli_print("%s/%s", results->bench->folder, f->name), whole,
                           text.size);

@@ -221,10 +221,11 @@ static void print_models(const blv_clean_result *r) {
         return;
     report_table_add(&shown, "TRAINED ON\tVALIDATION\tTEST");
     for (size_t i = 0; i < r->model_count; i++) {
-        char val[CLI_CELL], test[CLI_CELL];
-        cli_format_share(r->models[i].val.accuracy, val);
-        cli_format_share(r->models[i].test.accuracy, test);
-        report_table_add(&shown, "%s\t%s\t%s", r->models[i].name, val, test);
+        const blv_clean_model *m = &r->models[i];
+        char val[REPORT_CELL], test[REPORT_CELL];
+        report_table_row(&shown,
+                         (const char *[]){m->name, report_number(val, "%.4f", m->val.accuracy),
+                                          report_number(test, "%.4f", m->test.accuracy)});
     }
     printf("\nAccuracy\n");
     cli_table_print(&shown, INDENT, stdout);
@@ -295,7 +296,6 @@ static const blv_field rule_fields[] = {
     BLV_FIELD(blv_clean_result, false_alarms, REAL),
     BLV_FIELD(blv_clean_result, spared, SIZE),
     BLV_FIELD_PART("truth", blv_clean_result, truth_fields, truth_known),
-    BLV_FIELD_ARRAY(blv_clean_result, cautions, caution_count, TEXTS),
     {0}};
 
 static const blv_field run_fields[] = {BLV_FIELD(blv_clean_result, folds, SIZE),
@@ -305,27 +305,32 @@ static const blv_field run_fields[] = {BLV_FIELD(blv_clean_result, folds, SIZE),
                                        CLI_LEARNED_FIELDS(blv_clean_result),
                                        {0}};
 
-static json_t *describe_finding(const finding *f) {
-    json_t *object = json_object(), *models = json_object();
-    json_t *noise = json_object();
-    for (size_t k = 0; !f->asked->probabilities && k < f->result->classes; k++) {
+/* null where nothing is learned of it */
+static json_t *describe_noise(const finding *f) {
+    const size_t classes = f->result->classes;
+    json_t *noise = f->asked->probabilities ? json_null() : json_object();
+    for (size_t k = 0; json_is_object(noise) && k < classes; k++) {
         json_t *row = json_object();
-        for (size_t l = 0; l < f->result->classes; l++)
-            json_object_set_new(row, class_of(f, (int32_t)l),
-                                json_real(f->result->noise[k * f->result->classes + l]));
-        json_object_set_new(noise, class_of(f, (int32_t)k), row);
+        for (size_t l = 0; l < classes; l++)
+            cli_json_set(row, class_of(f, (int32_t)l),
+                         json_real(f->result->noise[k * classes + l]));
+        cli_json_set(noise, class_of(f, (int32_t)k), row);
     }
+    return noise;
+}
+
+static json_t *describe_finding(const finding *f) {
+    json_t *object = json_object(), *models = json_object(), *cautions = json_array();
+    for (size_t i = 0; i < f->result->caution_count; i++)
+        cli_json_append(cautions, blv_json_string(f->result->cautions[i]));
     for (size_t i = 0; i < f->result->model_count; i++)
         cli_json_set(models, f->result->models[i].key,
                      blv_record_json(model_fields, &f->result->models[i]));
     cli_training_describe(object, &f->asked->training, f->sets);
     cli_json_add(object, rule_fields, f->result);
+    cli_json_set(object, "cautions", cautions);
     cli_json_set(object, "models", models);
-    if (f->asked->probabilities) { /* nothing is learned of it */
-        json_decref(noise);
-        noise = json_null();
-    }
-    cli_json_set(object, "noise", noise);
+    cli_json_set(object, "noise", describe_noise(f));
     cli_json_add(object, run_fields, f->result);
     cli_json_set(object, "run", f->run ? cli_json_whole((uint64_t)f->run) : json_null());
     cli_json_set(object, "out", blv_json_string(f->asked->out));

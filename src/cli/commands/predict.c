@@ -48,7 +48,8 @@ static void print_answers(FILE *file, const void *context) {
     const blv_prediction *p = a->prediction;
     const char *const *names = a->model->class_names;
     const size_t shown = a->asked->all ? p->classes : 0;
-    fputs(p->label ? "row,predicted,probability,label" : "row,predicted,probability", file);
+    fprintf(file, "row,predicted%s%s%s", p->value ? "" : ",probability", p->label ? ",label" : "",
+            p->target ? ",target" : "");
     for (size_t k = 0; k < shown; k++) {
         fputc(',', file);
         report_csv_text(file, names[k]);
@@ -56,35 +57,23 @@ static void print_answers(FILE *file, const void *context) {
     blv_row_texts *texts = cli_row_texts_open(a->rows);
     fprintf(file, "%s\n", cli_row_texts_head(texts));
     for (size_t i = 0; i < p->rows; i++) {
-        const double *probability = p->probability + i * p->classes;
+        const double *probability = p->value ? NULL : p->probability + i * p->classes;
         fprintf(file, "%zu,", i);
-        report_csv_text(file, names[p->predicted[i]]);
-        fputc(',', file);
-        report_csv_number(file, probability[p->predicted[i]]);
-        if (p->label) {
+        if (p->value) {
+            report_csv_number(file, p->value[i]);
+        } else {
+            report_csv_text(file, names[p->predicted[i]]);
             fputc(',', file);
-            report_csv_text(file, names[p->label[i]]);
+            report_csv_number(file, probability[p->predicted[i]]);
         }
+        fputs(p->label || p->target ? "," : "", file);
+        if (p->label)
+            report_csv_text(file, names[p->label[i]]);
+        else if (p->target)
+            report_csv_number(file, p->target[i]);
         for (size_t k = 0; k < shown; k++) {
             fputc(',', file);
             report_csv_number(file, probability[k]);
-        }
-        cli_row_texts_print(texts, i, file);
-    }
-    blv_row_texts_close(texts);
-}
-
-static void print_numbers(FILE *file, const void *context) {
-    const answers *a = context;
-    const blv_prediction *p = a->prediction;
-    blv_row_texts *texts = cli_row_texts_open(a->rows);
-    fprintf(file, "row,predicted%s%s\n", p->target ? ",target" : "", cli_row_texts_head(texts));
-    for (size_t i = 0; i < p->rows; i++) {
-        fprintf(file, "%zu,", i);
-        report_csv_number(file, p->value[i]);
-        if (p->target) {
-            fputc(',', file);
-            report_csv_number(file, p->target[i]);
         }
         cli_row_texts_print(texts, i, file);
     }
@@ -109,23 +98,22 @@ static void print_text(const answers *a) {
 }
 
 static void print_json(const answers *a, json_t *warnings) {
+    static const blv_field of_numbers[] = {
+        BLV_FIELD(blv_prediction, rmse, REAL), BLV_FIELD(blv_prediction, r2, REAL), {0}};
+    static const blv_field of_classes[] = {
+        BLV_FIELD(blv_prediction, accuracy, REAL), BLV_FIELD(blv_prediction, loss, REAL), {0}};
     const blv_prediction *p = a->prediction;
-    if (p->value) {
-        cli_json_print(cli_json_put(json_object(), "model", blv_json_string(a->asked->model),
-                                    "data", blv_json_string(a->asked->data), "rows",
-                                    cli_json_whole(p->rows), "rmse", blv_json_real(p->rmse), "r2",
-                                    blv_json_real(p->r2), "out", blv_json_string(a->asked->out),
-                                    "warnings", warnings, NULL));
-        return;
-    }
-    json_t *predicted = json_object();
+    json_t *predicted = p->value ? NULL : json_object();
+    json_t *object =
+        cli_json_put(json_object(), "model", blv_json_string(a->asked->model), "data",
+                     blv_json_string(a->asked->data), "rows", cli_json_whole(p->rows), NULL);
+    cli_json_add(object, p->value ? of_numbers : of_classes, p);
     for (size_t k = 0; k < p->classes; k++)
         cli_json_set(predicted, a->model->class_names[k], cli_json_whole(p->count[k]));
-    cli_json_print(cli_json_put(json_object(), "model", blv_json_string(a->asked->model), "data",
-                                blv_json_string(a->asked->data), "rows", cli_json_whole(p->rows),
-                                "accuracy", blv_json_real(p->accuracy), "loss",
-                                blv_json_real(p->loss), "predicted", predicted, "out",
-                                blv_json_string(a->asked->out), "warnings", warnings, NULL));
+    if (predicted)
+        cli_json_set(object, "predicted", predicted);
+    cli_json_print(
+        cli_json_put(object, "out", blv_json_string(a->asked->out), "warnings", warnings, NULL));
 }
 
 static int predict(void *of) {
@@ -144,7 +132,7 @@ static int predict(void *of) {
     cli_expect(blv_model_predict(model, rows, &prediction, &cli_why));
     cli_complain_about(NULL);
     const answers a = {asked, model, prediction, rows};
-    cli_outputs_print(&outputs, asked->out, prediction->value ? print_numbers : print_answers, &a);
+    cli_outputs_print(&outputs, asked->out, print_answers, &a);
     int code = cli_outputs_finish(&outputs);
     if (code == CLI_DONE && asked->json)
         print_json(&a, json_incref(warnings));

@@ -127,29 +127,24 @@ static int write_files(const finding *f) {
 /* ---- Text ---- */
 
 /* Real targets: the root of the mean squared error, and R2. */
-static void show_quality(const blv_quality *q, bool real, char loss[CLI_CELL],
-                         char accuracy[CLI_CELL]) {
-    if (real && !isnan(q->loss))
-        snprintf(loss, CLI_CELL, "%.5g", sqrt(q->loss));
-    else
-        cli_format_share(q->loss, loss);
-    cli_format_share(q->accuracy, accuracy);
-}
-
 static void add_model(report_table *shown, const char *name, const char *penalty, bool real,
                       const blv_tuned *m) {
-    char cell[4][CLI_CELL];
-    show_quality(&m->held_out, real, cell[0], cell[1]);
-    show_quality(&m->test, real, cell[2], cell[3]);
+    const blv_quality *const sets[] = {&m->held_out, &m->test};
+    char text[4][REPORT_CELL];
+    const char *cells[6] = {name, penalty};
+    for (size_t i = 0; i < 2; i++) {
+        const double loss = real ? sqrt(sets[i]->loss) : sets[i]->loss;
+        cells[2 + 2 * i] = report_number(text[2 * i], real ? "%.5g" : "%.4f", loss);
+        cells[3 + 2 * i] = report_number(text[2 * i + 1], "%.4f", sets[i]->accuracy);
+    }
     if (m->weights)
-        report_table_add(shown, "%s\t%s\t%s\t%s\t%s\t%s", name, penalty, cell[0], cell[1], cell[2],
-                         cell[3]);
+        report_table_row(shown, cells);
 }
 
 static void print_models(const finding *f) {
     const blv_tune_result *r = f->result;
     report_table shown = {.align = "llrrrr"};
-    char single[CLI_CELL], none[CLI_CELL], many[CLI_CELL];
+    char single[REPORT_CELL], none[REPORT_CELL], many[REPORT_CELL];
     double low = INFINITY, high = 0.0;
     for (size_t k = 0; k < r->learned_count; k++) {
         low = fmin(low, r->learned[k]);
