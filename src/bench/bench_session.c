@@ -3,7 +3,6 @@
 #include "bench/bench.h"
 
 #include "base/hash.h"
-#include "base/message.h"
 #include "bilevel/registry.h"
 #include "bilevel/select.h"
 #include "bilevel/solver.h"

@@ -2,7 +2,6 @@
  * calls or its iterations have come to the next of its points. Looking is off the clock. */
 #include "bench/bench.h"
 
-#include "base/message.h"
 #include "base/rank_exchange.h"
 #include "bilevel/certificate.h"
 #include "bilevel/solver.h"

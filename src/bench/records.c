@@ -3,8 +3,6 @@
 #define _GNU_SOURCE /* asprintf */
 #include "bench/bench.h"
 
-#include "base/message.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>

@@ -1,7 +1,6 @@
 /* The files of a benchmark. */
 #include "bench/results.h"
 
-#include "report/html.h"
 
 #include <stdlib.h>
 #include <string.h>

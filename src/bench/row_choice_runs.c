@@ -3,7 +3,6 @@
  * the other. Settings are chosen by rows that are held out; the test rows have no part in it. */
 #include "bench/bench.h"
 
-#include "base/message.h"
 #include "bilevel/continual.h"
 
 #include <float.h>

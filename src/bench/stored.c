@@ -5,8 +5,6 @@
  * has cost. */
 #include "bench/results.h"
 
-#include "base/message.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 #include "bench/suite.h"
 
-#include "base/message.h"
 #include "store/run_info.h"
 
 #include <libgen.h>

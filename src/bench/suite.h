@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/message.h"
 #include "bilevel/space.h"
 #include "store/record.h"
 

@@ -2,8 +2,6 @@
 #define _GNU_SOURCE /* asprintf */
 #include "bench/suite.h"
 
-#include "base/message.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <libgen.h>

@@ -1,7 +1,6 @@
 /* The problem of a variant, and whether problems and solvers accept their settings. */
 #include "bench/bench.h"
 
-#include "base/message.h"
 #include "base/number_text.h"
 #include "bilevel/solver.h"
 

@@ -1,5 +1,4 @@
 /* The kinds of arguments: what a text must be, and how it gets into the request. */
-#include "base/message.h"
 #include "base/number_text.h"
 #include "cli/arguments.h"
 

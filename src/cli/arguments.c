@@ -1,5 +1,4 @@
 #include "cli/arguments.h"
-#include "base/message.h"
 #include "bilevel/run.h"
 #include "cli/outputs.h"
 #include "cli/store_options.h"

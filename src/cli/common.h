@@ -1,6 +1,7 @@
 /* What every subcommand needs: exit codes, messages, memory, text, KEY=VALUE settings, numbers. */
 #pragma once
 
+#include "base/message.h"
 #include "base/text_stream.h"
 #include "bilevel/param.h"
 #include "bilevel/space.h"

@@ -1,5 +1,4 @@
 #include "cli/data_files.h"
-#include "base/message.h"
 #include "base/precision.h"
 #include "cli/outputs.h"
 #include "cli/rank_start.h"

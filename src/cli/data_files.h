@@ -4,7 +4,7 @@
 
 #include "bilevel/dataset.h"
 #include "cli/arguments.h"
-#include "cli/json.h"
+#include "cli/printing.h"
 
 #include <stdio.h>
 

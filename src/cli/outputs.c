@@ -1,5 +1,4 @@
 #include "cli/outputs.h"
-#include "base/message.h"
 #include "cli/progress_line.h"
 #include "cli/rank_start.h"
 

@@ -1,5 +1,4 @@
 #include "cli/selection_options.h"
-#include "base/message.h"
 #include "cli/data_files.h"
 
 enum { MOST_THREADS = 256, MOST_COUNT = 1000000000 };

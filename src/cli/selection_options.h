@@ -4,7 +4,7 @@
 
 #include "bilevel/select.h"
 #include "cli/arguments.h"
-#include "cli/json.h"
+#include "cli/printing.h"
 
 typedef struct cli_selection_options {
     const char *data, *test; /* files; test may be NULL */

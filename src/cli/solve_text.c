@@ -1,7 +1,7 @@
 /* What came out of runs, as text on stdout. */
 #include "base/memory_limit.h"
+#include "cli/printing.h"
 #include "cli/solve_task.h"
-#include "cli/text_table.h"
 
 #include <inttypes.h>
 #include <math.h>

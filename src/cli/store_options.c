@@ -1,5 +1,4 @@
 #include "cli/store_options.h"
-#include "base/message.h"
 #include "cli/outputs.h"
 #include "cli/rank_start.h"
 

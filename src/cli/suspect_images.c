@@ -4,7 +4,6 @@
  * after color), or when the number of features is a square from 8x8 on, no value is negative, and
  * the features have no names other than numbered ones (x0, x1, ... or pixel1, pixel2, ...). */
 #include "cli/suspect_images.h"
-#include "base/message.h"
 #include "base/rank_exchange.h"
 #include "cli/data_files.h"
 #include "report/html.h"

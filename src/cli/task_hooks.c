@@ -1,7 +1,6 @@
 #include "cli/task_hooks.h"
-#include "base/message.h"
-#include "cli/json.h"
 #include "cli/outputs.h"
+#include "cli/printing.h"
 #include "cli/rank_start.h"
 
 #include <math.h>

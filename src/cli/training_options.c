@@ -1,5 +1,4 @@
 #include "cli/training_options.h"
-#include "base/message.h"
 #include "bilevel/registry.h"
 #include "cli/data_files.h"
 #include "cli/rank_start.h"

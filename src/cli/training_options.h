@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli/arguments.h"
-#include "cli/json.h"
+#include "cli/printing.h"
 #include "cli/problem_choice.h"
 #include "cli/task_hooks.h"
 #include "store/run_info.h"

@@ -2,8 +2,6 @@
 #include "bilevel/status.h"
 #include "store/store_private.h"
 
-#include "base/message.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* The insides of the run store, for its own sources. */
 #pragma once
 
+#include "base/message.h"
 #include "bilevel/store.h"
 #include "store/record.h"
 

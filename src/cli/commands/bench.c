@@ -1,12 +1,11 @@
 /* bilevel bench list|SUITE: experiments of the literature with many solvers. */
-#include "base/message.h"
 #include "bench/results.h"
 #include "cli/commands.h"
 #include "cli/outputs.h"
+#include "cli/printing.h"
 #include "cli/progress_line.h"
 #include "cli/rank_start.h"
 #include "cli/store_options.h"
-#include "cli/text_table.h"
 
 #include <libgen.h>
 #include <limits.h>

@@ -1,13 +1,11 @@
 /* bilevel clean TRAIN: finds wrong labels. */
 #include "bilevel/clean.h"
-#include "base/message.h"
 #include "cli/commands.h"
 #include "cli/data_files.h"
-#include "cli/json.h"
 #include "cli/outputs.h"
+#include "cli/printing.h"
 #include "cli/rank_start.h"
 #include "cli/suspect_images.h"
-#include "cli/text_table.h"
 #include "cli/training_options.h"
 
 #include <inttypes.h>

@@ -2,7 +2,6 @@
  * WORD...' what the last of the words may become: a line for each, with a tab and an explanation
  * behind the word where there is one; "/files" for the names of files. The shell leaves out what
  * does not begin as the last word does. */
-#include "base/message.h"
 #include "bilevel/registry.h"
 #include "cli/commands.h"
 

@@ -1,12 +1,9 @@
 /* bilevel continual DATA: tasks one after the other with a memory of few rows. */
 #include "bilevel/continual.h"
-#include "base/message.h"
 #include "cli/commands.h"
-#include "cli/json.h"
 #include "cli/outputs.h"
+#include "cli/printing.h"
 #include "cli/selection_options.h"
-#include "cli/text_table.h"
-#include "report/table.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,13 +1,10 @@
 /* bilevel coreset DATA: chooses a few rows that represent all. */
-#include "base/message.h"
 #include "base/number_text.h"
 #include "cli/commands.h"
 #include "cli/data_files.h"
-#include "cli/json.h"
 #include "cli/outputs.h"
+#include "cli/printing.h"
 #include "cli/selection_options.h"
-#include "cli/text_table.h"
-#include "report/table.h"
 
 #include <math.h>
 #include <stdio.h>

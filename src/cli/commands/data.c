@@ -1,11 +1,9 @@
 /* bilevel data ACTION: looks at data files and makes others from them. */
-#include "base/message.h"
 #include "base/number_text.h"
 #include "cli/commands.h"
 #include "cli/data_files.h"
-#include "cli/json.h"
 #include "cli/outputs.h"
-#include "cli/text_table.h"
+#include "cli/printing.h"
 #include "store/run_info.h"
 
 #include <inttypes.h>

@@ -1,11 +1,9 @@
 /* bilevel predict MODEL DATA: the answers of a model that `bilevel tune` has written. */
-#include "base/message.h"
 #include "bilevel/model.h"
 #include "cli/commands.h"
 #include "cli/data_files.h"
-#include "cli/json.h"
 #include "cli/outputs.h"
-#include "report/table.h"
+#include "cli/printing.h"
 
 #include <stdio.h>
 

@@ -1,10 +1,8 @@
 /* bilevel runs [ACTION]: looks at the run store. */
-#include "base/message.h"
 #include "cli/commands.h"
-#include "cli/json.h"
 #include "cli/outputs.h"
+#include "cli/printing.h"
 #include "cli/store_options.h"
-#include "cli/text_table.h"
 #include "store/run_info.h"
 
 #include <inttypes.h>

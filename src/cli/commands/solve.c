@@ -1,10 +1,9 @@
 /* bilevel solve PROBLEM: set up, run, certify, report, save, record. */
 #include "base/arena.h"
-#include "base/message.h"
 #include "cli/commands.h"
 #include "cli/data_files.h"
-#include "cli/json.h"
 #include "cli/outputs.h"
+#include "cli/printing.h"
 #include "cli/rank_start.h"
 #include "cli/solve_task.h"
 #include "store/run_info.h"

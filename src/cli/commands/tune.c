@@ -1,10 +1,8 @@
 /* bilevel tune TRAIN: learns penalties and a linear model. */
 #include "bilevel/tune.h"
-#include "base/message.h"
 #include "cli/commands.h"
-#include "cli/json.h"
 #include "cli/outputs.h"
-#include "cli/text_table.h"
+#include "cli/printing.h"
 #include "cli/training_options.h"
 
 #include <inttypes.h>
