@@ -203,9 +203,6 @@ typedef struct bench_problem {
     const blv_values *settings; /* that it was made with; borrowed */
 } bench_problem;
 
-/* Finds the family and sets its parameters: settings, and the data files of the variant. */
-blv_error bench_problem_find(bench_problem *p, const bench *b, size_t variant,
-                             const blv_values *settings);
 /* Makes the problem of a job, unless it is there already. */
 blv_error bench_problem_take(bench_problem *p, const bench *b, const bench_job *job);
 void bench_problem_free(bench_problem *p);

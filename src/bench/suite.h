@@ -180,9 +180,9 @@ blv_error bench_json_load(const char *path, json_t **object, blv_message *why);
 /* The path of NAME.json in the folder, to be freed; a name with a slash, or of a file that ends in
  * .json, is the path itself. folder NULL: none is known. */
 blv_error bench_suite_find(const char *name, const char *folder, char **path, blv_message *why);
-/* The paths of all suites of a folder in the order of their names, and their number. To be freed,
- * each and all; NULL where memory is short. */
-char **bench_suite_list(const char *folder, size_t *count);
+/* The paths of all suites of a folder in the order of their names, and their number. NULL where
+ * memory is short. */
+char **bench_suite_list(blv_arena *arena, const char *folder, size_t *count);
 
 /* A file of the data: the first that is there of the folders (NULL: none), `data` beside the suite,
  * and the suite's own folders. *path lives as long as the suite. */

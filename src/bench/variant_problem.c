@@ -29,8 +29,9 @@ blv_error bench_set_params(const blv_values *settings, const blv_param *params, 
     return BLV_OK;
 }
 
-blv_error bench_problem_find(bench_problem *p, const bench *b, size_t variant,
-                             const blv_values *settings) {
+/* Finds the family and sets its parameters: settings, and the data files of the variant. */
+static blv_error find_problem(bench_problem *p, const bench *b, size_t variant,
+                              const blv_values *settings) {
     bench_problem_free(p);
     const blv_problem_family *family = p->family =
         blv_family_find(NULL, b->suite.problem, b->suite.why);
@@ -51,7 +52,7 @@ blv_error bench_problem_take(bench_problem *p, const bench *b, const bench_job *
     if (p->problem && p->variant == job->variant &&
         blv_values_equal(p->settings, &job->problem_set))
         return BLV_OK;
-    BLV_CHECK(bench_problem_find(p, b, job->variant, &job->problem_set));
+    BLV_CHECK(find_problem(p, b, job->variant, &job->problem_set));
     const blv_problem_options options = {.precision = (blv_precision)b->suite.precision,
                                          .threads = b->request->threads};
     BLV_CHECK(p->family->create(p->params, &options, &p->problem, b->suite.why));
@@ -83,7 +84,7 @@ blv_error bench_check_problems(const bench *b) {
     bench_problem p = {0};
     blv_error error = BLV_OK;
     for (size_t v = 0; v < b->suite.variant_count && error == BLV_OK; v++)
-        error = bench_problem_find(&p, b, v, &b->suite.variants[v].problem_set);
+        error = find_problem(&p, b, v, &b->suite.variants[v].problem_set);
     bench_problem_free(&p);
     return error;
 }
@@ -115,7 +116,7 @@ static blv_error check_job(const bench *b, const blv_problem *small, const bench
     bool own = b->suite.seeded.count > 0 ||
                (job->entry != SIZE_MAX && b->suite.entries[job->entry].problem_set.count > 0);
     if (own)
-        BLV_CHECK(bench_problem_find(p, b, job->variant, &job->problem_set));
+        BLV_CHECK(find_problem(p, b, job->variant, &job->problem_set));
     return check_solver(b, small, job);
 }
 

@@ -81,8 +81,8 @@ static blv_error hold_out(const cli_selection_options *asked, double share, blv_
     return blv_dataset_relearn(part, 2, why);
 }
 
-static blv_error load(cli_selection_options *asked, double test_share, blv_dataset **rows,
-                      blv_dataset **test, blv_message *why) {
+blv_error cli_selection_load(cli_selection_options *asked, double test_share, blv_dataset **rows,
+                             blv_dataset **test, blv_message *why) {
     const char *const names[] = {asked->data, asked->test ? asked->test : "the part to test on"};
     blv_read_options reading = asked->reading;
     BLV_CHECK(blv_dataset_read(rows, asked->data, &reading, why));
@@ -101,9 +101,4 @@ static blv_error load(cli_selection_options *asked, double test_share, blv_datas
     BLV_CHECK(blv_dataset_align(both, names, count, why));
     BLV_CHECK(tell(asked, (const blv_dataset *const *)both, names, count, why));
     return asked->unscaled ? BLV_OK : blv_dataset_scale(both, count, BLV_SCALE_UNIT, why);
-}
-
-void cli_selection_load(cli_selection_options *asked, double test_share, blv_dataset **rows,
-                        blv_dataset **test) {
-    cli_expect(load(asked, test_share, rows, test, &cli_why));
 }

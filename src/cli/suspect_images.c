@@ -138,19 +138,6 @@ static cli_image find_image(const blv_task_sets *sets) {
 
 /* ---- The pictures ---- */
 
-static void find_range(report_picture *pictures, size_t count, size_t values) {
-    double low = INFINITY, high = -INFINITY;
-    for (size_t i = 0; i < count * values; i++) {
-        double value = pictures[i / values].values[i % values];
-        low = fmin(low, value);
-        high = fmax(high, value);
-    }
-    for (size_t i = 0; i < count; i++) {
-        pictures[i].low = low;
-        pictures[i].high = high;
-    }
-}
-
 static void put_caption(const blv_dataset_view *v, const blv_clean_result *r, size_t row,
                         char caption[CAPTION]) {
     const char *label = v->class_names[v->label[row]];
@@ -166,17 +153,24 @@ static void put_pictures(FILE *out, const cli_image *image, const blv_task_sets 
     report_picture *pictures = cli_alloc(count, sizeof *pictures);
     double *values = cli_alloc(count * sets->features, sizeof *values);
     char(*captions)[CAPTION] = cli_alloc(count, sizeof *captions);
-    for (size_t i = 0; i < count; i++) {
+    double low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < count; i++)
         read_row(sets, r->order[i], values + i * sets->features);
+    for (size_t i = 0; i < count * sets->features; i++) {
+        low = fmin(low, values[i]);
+        high = fmax(high, values[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
         put_caption(blv_dataset_view_of(sets->train), r, r->order[i], captions[i]);
         pictures[i] = (report_picture){.width = image->width,
                                        .height = image->height,
                                        .channels = image->channels,
                                        .planar = image->planar,
                                        .values = values + i * sets->features,
+                                       .low = low,
+                                       .high = high,
                                        .caption = captions[i]};
     }
-    find_range(pictures, count, sets->features);
     cli_expect(report_contact_sheet(out, pictures, count));
     free(pictures);
     free(values);

@@ -61,19 +61,9 @@ static void on_end(void *context, const blv_task_run *which, const blv_run_end *
 
 /* ---- What is known of a run ---- */
 
-void cli_facts_text(cli_task_facts *facts, const char *name, const char *text) {
-    cli_expect(blv_values_add_text(&facts->values, name, text));
-}
-
-void cli_facts_number(cli_task_facts *facts, const char *name, double number, const char *word) {
-    if (number > 0.0)
-        cli_expect(blv_values_add_real(&facts->values, name, number));
-    else
-        cli_facts_text(facts, name, word);
-}
-
-void cli_facts_whole(cli_task_facts *facts, const char *name, uint64_t number) {
-    cli_expect(blv_values_add_int(&facts->values, name, (int64_t)number));
+void cli_facts_number(blv_values *facts, const char *name, double number, const char *word) {
+    cli_expect(number > 0.0 ? blv_values_add_real(facts, name, number)
+                            : blv_values_add_text(facts, name, word));
 }
 
 /* ---- The command ---- */
@@ -143,14 +133,14 @@ void cli_resume_files(const blv_field *table, void *request, const cli_resume *r
 
 void cli_task_begin(cli_task_hooks *task, const char *kind, const blv_field *table,
                     const void *request, cli_task_options *options) {
-    task->facts.request = blv_record_text(table, request);
-    cli_expect(task->facts.request ? BLV_OK : BLV_E_MEMORY);
+    task->request = blv_record_text(table, request);
+    cli_expect(task->request ? BLV_OK : BLV_E_MEMORY);
     task->session.facts = (blv_run_info){.size = sizeof(blv_run_info),
                                          .kind = kind,
                                          .command_count = cli_typed.count,
                                          .command = cli_typed.items,
-                                         .request = task->facts.request,
-                                         .problem_parameters = task->facts.values};
+                                         .request = task->request,
+                                         .problem_parameters = task->facts};
     cli_task_open(options);
     task->session.recorder = (blv_recorder){.store = options->opened,
                                             .checkpoint_seconds = options->checkpoint_seconds,
@@ -211,6 +201,6 @@ int cli_task_report(cli_task_hooks *task, json_t *result, blv_run_info end) {
 
 void cli_task_close(cli_task_hooks *task) {
     cli_progress_end();
-    free(task->facts.request);
-    blv_values_free(&task->facts.values);
+    free(task->request);
+    blv_values_free(&task->facts);
 }

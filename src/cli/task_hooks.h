@@ -2,7 +2,7 @@
  * signal and record it in the run store, new or resumed.
  *
  *     cli_task_hooks task = {0};
- *     cli_facts_whole(&task.facts, "folds", 5);              what a new run is known by
+ *     blv_values_add_int(&task.facts, "folds", 5);           what a new run is known by
  *     cli_task_begin(&task, "clean", request_fields, &asked, &asked.task);
  *     blv_error error = blv_clean(..., &task.hooks, &why);
  *     cli_progress_end();
@@ -52,19 +52,13 @@ extern const blv_field cli_setting_fields[]; /* of a blv_setting, in requests */
 /* Completes the options of a request that was read from the store. */
 void cli_task_resume(cli_task_options *options, const cli_resume *resume);
 
-/* What a new stored run begins with: values that it is known by, beside solver and options. */
-typedef struct cli_task_facts {
-    char *request;
-    blv_values values;
-} cli_task_facts;
-void cli_facts_text(cli_task_facts *facts, const char *name, const char *text);
-/* word: in place of the number where it is 0 */
-void cli_facts_number(cli_task_facts *facts, const char *name, double number, const char *word);
-void cli_facts_whole(cli_task_facts *facts, const char *name, uint64_t number);
+/* Adds a number to what a run is known by; word: in place of the number where it is 0 */
+void cli_facts_number(blv_values *facts, const char *name, double number, const char *word);
 
 typedef struct cli_task_hooks {
     blv_task_session session; /* first: hooks take either */
-    cli_task_facts facts;
+    blv_values facts;         /* what a new stored run is known by, beside solver and options */
+    char *request;
     blv_task_hooks hooks; /* for the task */
     const char *trace;    /* file that gets the trace of its runs; NULL: none */
     bool store_is_named, json;

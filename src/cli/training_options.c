@@ -138,11 +138,11 @@ blv_task_sets *cli_training_read(const cli_training *t, const char *truth) {
 
 /* ---- What is recorded and printed ---- */
 
-void cli_facts_training(cli_task_facts *facts, const cli_training *t, double usual_val_share) {
-    cli_facts_text(facts, "train", t->train);
-    cli_facts_text(facts, "val", t->val ? t->val : "none");
-    cli_facts_text(facts, "test", t->test ? t->test : "none");
-    cli_facts_text(facts, "scaling", scaling_words[t->scaling]);
+void cli_facts_training(blv_values *facts, const cli_training *t, double usual_val_share) {
+    cli_expect(blv_values_add_text(facts, "train", t->train));
+    cli_expect(blv_values_add_text(facts, "val", t->val ? t->val : "none"));
+    cli_expect(blv_values_add_text(facts, "test", t->test ? t->test : "none"));
+    cli_expect(blv_values_add_text(facts, "scaling", scaling_words[t->scaling]));
     const double share = t->val_share > 0.0 ? t->val_share : usual_val_share;
     if (!t->val && share > 0.0)
         cli_facts_number(facts, "val_share", share, NULL);

@@ -46,8 +46,7 @@ blv_task_sets *cli_training_read(const cli_training *training, const char *truth
 
 /* Values that a run is known by. usual_val_share: where none is given; 0: there is
  * none then. */
-void cli_facts_training(cli_task_facts *facts, const cli_training *training,
-                        double usual_val_share);
+void cli_facts_training(blv_values *facts, const cli_training *training, double usual_val_share);
 
 /* Adds the names of the files, the kinds of the columns and the warnings. */
 void cli_training_describe(json_t *object, const cli_training *training, const blv_task_sets *sets);

@@ -90,8 +90,6 @@ typedef struct blv_field {
 json_t *blv_record_json(const blv_field *table, const void *record);
 /* Adds the fields to an object; false where memory is short. */
 bool blv_record_add(const blv_field *table, const void *record, json_t *object);
-/* [{...}, ...] of count structs, one after the other. */
-json_t *blv_records_json(const blv_field *table, const void *records, size_t count, size_t size);
 json_t *blv_field_json(const blv_field *field, const void *record);
 json_t *blv_values_json(const blv_values *values);
 /* null for NULL; bytes that are not UTF-8 become '?' */

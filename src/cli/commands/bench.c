@@ -118,7 +118,8 @@ static const char *own_suites(char folder[PATH_MAX]) {
 static int list_suites(const char *folder, bool is_named) {
     report_table lines = {.align = "lrll"};
     size_t count = 0;
-    char **paths = bench_suite_list(folder, &count);
+    blv_arena arena = {0};
+    char **paths = bench_suite_list(&arena, folder, &count);
     cli_expect(paths ? BLV_OK : BLV_E_MEMORY);
     report_table_add(&lines, "SUITE\tRUNS\tEACH\tTITLE");
     for (size_t i = 0; i < count; i++) {
@@ -131,9 +132,8 @@ static int list_suites(const char *folder, bool is_named) {
                          suite.has_command ? bench_command_words[suite.command] : limit,
                          suite.title);
         bench_suite_free(&suite);
-        free(paths[i]);
     }
-    free(paths);
+    blv_arena_free(&arena);
     if (count == 0)
         cli_die("there are no suites%s%s; --suites DIR names their folder", is_named ? " in " : "",
                 is_named ? folder : "");

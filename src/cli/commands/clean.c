@@ -104,10 +104,10 @@ static const blv_field request_fields[] = {
     BLV_FIELD_RECORD("image", request, image, cli_image_fields),
     {0}};
 
-static void describe(const request *asked, cli_task_facts *facts) {
+static void describe(const request *asked, blv_values *facts) {
     cli_facts_training(facts, &asked->training, NAN);
-    cli_facts_whole(facts, "folds", asked->folds);
-    cli_facts_text(facts, "model", model_words[asked->model]);
+    cli_expect(blv_values_add_int(facts, "folds", (int64_t)asked->folds));
+    cli_expect(blv_values_add_text(facts, "model", model_words[asked->model]));
     cli_facts_number(facts, "ridge", asked->ridge, "auto");
     cli_facts_number(facts, "threshold", asked->threshold, "auto");
     cli_facts_number(facts, "flag_share", asked->flag_share, "none");

@@ -200,7 +200,7 @@ static int compare(void *of) {
     options->steps = o->select.steps;
     const blv_task_hooks hooks = {.size = sizeof hooks,
                                   .progress = o->json || o->quiet ? NULL : show_pass};
-    cli_selection_load(o, 0.2, &asked->rows, &asked->test);
+    cli_expect(cli_selection_load(o, 0.2, &asked->rows, &asked->test, &cli_why));
     if (asked->out && cli_make_folder(asked->out))
         rmdir(asked->out); /* until there is something to write */
     cli_complain_about(o->data);

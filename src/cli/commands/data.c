@@ -36,6 +36,7 @@ typedef struct request {
     blv_dataset *set, **part;
     const blv_dataset_view *view; /* of the set */
     /* info and stats: */
+    size_t column_count;
     column *columns;
     size_t class_count, *class_rows; /* rows of each class */
     size_t non_zero;
@@ -145,6 +146,7 @@ static void compute(request *r, bool means) {
     cli_expect(blv_dataset_expect_memory(r->set, v->columns, sizeof *r->columns, r->in,
                                          "statistics of its columns", &cli_why));
     r->columns = cli_alloc(v->columns, sizeof *r->columns);
+    r->column_count = v->columns;
     r->class_count = v->classes;
     r->class_rows = cli_alloc(v->classes, sizeof *r->class_rows);
     r->low = r->target_low = INFINITY;
@@ -176,8 +178,6 @@ static void compute(request *r, bool means) {
 
 static const cli_argument look_table[] = {
     CLI_POSITION(READS, request, in, "FILE", "no file is named"), CLI_ALSO(source_table), CLI_END};
-static const blv_field class_fields[] = {BLV_FIELD_ARRAY(request, class_rows, class_count, SIZES),
-                                         {0}};
 
 /* ---- Info ---- */
 
@@ -245,6 +245,7 @@ static json_t *list_kinds(const char *recipe) {
 
 static json_t *describe_info(const request *r) {
     static const blv_field range[] = {
+        BLV_FIELD_ARRAY(request, class_rows, class_count, SIZES),
         BLV_FIELD(request, non_zero, SIZE),
         BLV_FIELD(request, low, REAL),
         BLV_FIELD(request, high, REAL),
@@ -252,7 +253,6 @@ static json_t *describe_info(const request *r) {
         BLV_FIELD_AS("target_high", request, target_high, REAL, BLV_OPTIONAL),
         {0}};
     json_t *object = describe_set(r->in, r->set);
-    cli_json_add(object, class_fields, r);
     cli_json_add(object, range, r);
     return cli_json_put(object, "kinds", list_kinds(blv_dataset_recipe(r->set)), "mapped",
                         json_boolean(r->view->mapped), "notes",
@@ -291,17 +291,19 @@ static void print_stats(const request *r) {
 }
 
 static json_t *describe_stats(const request *r) {
-    static const blv_field fields[] = {BLV_FIELD(column, name, TEXT),
-                                       BLV_FIELD(column, mean, REAL),
-                                       BLV_FIELD_AS("std", column, deviation, REAL, 0),
-                                       BLV_FIELD(column, low, REAL),
-                                       BLV_FIELD(column, high, REAL),
-                                       BLV_FIELD(column, non_zero, SIZE),
-                                       {0}};
+    static const blv_field column_fields[] = {BLV_FIELD(column, name, TEXT),
+                                              BLV_FIELD(column, mean, REAL),
+                                              BLV_FIELD_AS("std", column, deviation, REAL, 0),
+                                              BLV_FIELD(column, low, REAL),
+                                              BLV_FIELD(column, high, REAL),
+                                              BLV_FIELD(column, non_zero, SIZE),
+                                              {0}};
+    static const blv_field fields[] = {
+        BLV_FIELD_RECORDS("stats", request, columns, column_count, column_fields),
+        BLV_FIELD_ARRAY(request, class_rows, class_count, SIZES),
+        {0}};
     json_t *object = describe_set(r->in, r->set);
-    cli_json_set(object, "stats",
-                 blv_records_json(fields, r->columns, r->view->columns, sizeof *r->columns));
-    cli_json_add(object, class_fields, r);
+    cli_json_add(object, fields, r);
     return object;
 }
 

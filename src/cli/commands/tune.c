@@ -77,12 +77,12 @@ static const blv_field request_fields[] = {
     BLV_FIELD(request, refit, BOOL),
     {0}};
 
-static void describe(const request *asked, cli_task_facts *facts) {
+static void describe(const request *asked, blv_values *facts) {
     cli_facts_training(facts, &asked->training, 0.0);
-    cli_facts_text(facts, "penalty", kind_words[asked->kind]);
+    cli_expect(blv_values_add_text(facts, "penalty", kind_words[asked->kind]));
     if (asked->groups)
-        cli_facts_text(facts, "groups", asked->groups);
-    cli_facts_text(facts, "refit", asked->refit ? "on" : "off");
+        cli_expect(blv_values_add_text(facts, "groups", asked->groups));
+    cli_expect(blv_values_add_text(facts, "refit", asked->refit ? "on" : "off"));
 }
 
 /* ---- What was found ---- */
