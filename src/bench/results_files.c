@@ -1,7 +1,6 @@
 /* The files of a benchmark. */
 #include "bench/results.h"
 
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -203,7 +202,7 @@ static blv_error put_page(const bench_results *results, FILE *out) {
     report_html_element(out, "p", suite->reproduces.paper);
     report_html_element(out, "p", suite->reproduces.figure);
     report_html_element(out, "h2", "What the paper claims, and the result");
-    report_html_paragraph(out, "Published: %s", suite->reproduces.claim);
+    report_html_print(out, "p", "Published: %s", suite->reproduces.claim);
     fputs("<div class=\"answer\">\n", out);
     BLV_CHECK(bench_print_verdicts(results, out));
     if (results->verdict_count == 0)

@@ -222,14 +222,11 @@ char *cli_suspect_sheet(const cli_image *given, const blv_task_sets *sets,
                         const blv_clean_result *r) {
     cli_image image = given->is_given ? *given : find_image(sets);
     size_t count = r->suspects < SHOWN ? r->suspects : SHOWN;
-    char title[96];
     if (count == 0 || (image.width == 0 && !cli_features_tell(sets)))
         return NULL;
     cli_text text;
     FILE *out = cli_text_begin(&text);
-    snprintf(title, sizeof title, "The %zu most suspicious of %zu suspect rows", count,
-             r->suspects);
-    report_html_element(out, "h3", title);
+    report_html_print(out, "h3", "The %zu most suspicious of %zu suspect rows", count, r->suspects);
     if (image.width > 0)
         put_pictures(out, &image, sets, r, count);
     else

@@ -22,8 +22,8 @@ void report_page_end(FILE *out);
 void report_html_text(FILE *out, const char *text);
 /* <tag>text</tag> */
 void report_html_element(FILE *out, const char *tag, const char *text);
-/* <p>text</p> of a format; at most 2047 bytes. */
-void report_html_paragraph(FILE *out, const char *format, ...) BLV_PRINTF(2, 3);
+/* The same of a format; at most 2047 bytes. */
+void report_html_print(FILE *out, const char *tag, const char *format, ...) BLV_PRINTF(3, 4);
 
 /* ---- Tables: wide ones can be moved sideways on a narrow screen ---- */
 

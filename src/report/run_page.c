@@ -103,11 +103,11 @@ static void put_solution(page *p, size_t i) {
     const result *r = &p->results[i];
     const blv_value *tight = blv_values_find(&r->certificate, "tight");
     if (isnan(run->phi)) {
-        report_html_paragraph(p->out, "%.80s: no run has a certified Phi.", or_dash(run->problem));
+        report_html_print(p->out, "p", "%.80s: no run has a certified Phi.", or_dash(run->problem));
         return;
     }
-    report_html_paragraph(
-        p->out,
+    report_html_print(
+        p->out, "p",
         "%.80s: the least certified Phi is %s, with |grad Phi| = %s. %.100s reached it "
         "(run %" PRId64 ") in %s iterations and %s seconds.%s",
         or_dash(run->problem), number(p, "%.10g", run->phi),
@@ -304,11 +304,9 @@ static const blv_values *at_the_end(const blv_values *end, const blv_values *sta
 static void put_run(const page *p, size_t i) {
     const blv_run_info *run = p->runs[i]->info;
     const result *r = &p->results[i];
-    char title[256];
-    snprintf(title, sizeof title, "Run %" PRId64 ": %.200s", run->id,
-             p->asked->groups->group[p->runs[i]->group].label);
     fputs("<details>", p->out);
-    report_html_element(p->out, "summary", title);
+    report_html_print(p->out, "summary", "Run %" PRId64 ": %.200s", run->id,
+                      p->asked->groups->group[p->runs[i]->group].label);
     put_facts(p->out, run);
     report_html_values(p->out, "Certificate", &r->certificate);
     report_html_values(p->out, "On the data", &r->measures);
@@ -355,7 +353,7 @@ static blv_error put_body(page *p) {
 static blv_error put_page(page *p) {
     const blv_run_groups *groups = p->asked->groups;
     const blv_run_info *first = p->runs[0]->info;
-    char title[160], footer[80];
+    char title[160];
     snprintf(title, sizeof title, "%.80s: %zu run%s", or_dash(first->problem), p->count,
              p->count == 1 ? "" : "s");
     if (p->count == 1)
@@ -365,8 +363,7 @@ static blv_error put_page(page *p) {
     report_page_begin(p->out, p->asked->title ? p->asked->title : title);
     report_html_element(p->out, "h1", p->asked->title ? p->asked->title : title);
     BLV_CHECK(put_body(p));
-    snprintf(footer, sizeof footer, "Written by bilevel %.40s.", blv_version());
-    report_html_element(p->out, "footer", footer);
+    report_html_print(p->out, "footer", "Written by bilevel %.40s.", blv_version());
     report_page_end(p->out);
     return BLV_OK;
 }

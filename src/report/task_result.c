@@ -91,25 +91,24 @@ static blv_error put_clean(FILE *out, const blv_run_info *run, const result *r) 
     static const char *const titles[] = {"Trained on", "Right on validation rows",
                                          "Right on test rows"};
     static const char *const columns[] = {"val_accuracy", "test_accuracy", NULL};
-    report_html_paragraph(out,
-                          "%.200s: %" PRIu64 " of %" PRIu64 " rows are suspect (%.1f%%). Estimated "
-                          "share of wrong labels: %.1f%%.",
-                          train_of(run), r->suspects, r->rows,
-                          100.0 * (double)r->suspects / (double)r->rows,
-                          100.0 * r->estimated_wrong);
+    report_html_print(out, "p",
+                      "%.200s: %" PRIu64 " of %" PRIu64 " rows are suspect (%.1f%%). Estimated "
+                      "share of wrong labels: %.1f%%.",
+                      train_of(run), r->suspects, r->rows,
+                      100.0 * (double)r->suspects / (double)r->rows, 100.0 * r->estimated_wrong);
     for (size_t i = 0; i < r->caution_count; i++)
-        report_html_paragraph(out, "Caution: %.300s.", r->cautions[i]);
+        report_html_print(out, "p", "Caution: %.300s.", r->cautions[i]);
     if (r->truth.count > 0)
-        report_html_paragraph(out,
-                              "Of %.0f labels that are known to be wrong, %.0f are among them "
-                              "(%.1f%%); %.1f%% of the suspects are wrong. AUROC %.4f.",
-                              blv_values_number(&r->truth, "wrong"),
-                              blv_values_number(&r->truth, "found"),
-                              100.0 * blv_values_number(&r->truth, "recall"),
-                              100.0 * blv_values_number(&r->truth, "precision"),
-                              blv_values_number(&r->truth, "auroc_probability"));
+        report_html_print(out, "p",
+                          "Of %.0f labels that are known to be wrong, %.0f are among them "
+                          "(%.1f%%); %.1f%% of the suspects are wrong. AUROC %.4f.",
+                          blv_values_number(&r->truth, "wrong"),
+                          blv_values_number(&r->truth, "found"),
+                          100.0 * blv_values_number(&r->truth, "recall"),
+                          100.0 * blv_values_number(&r->truth, "precision"),
+                          blv_values_number(&r->truth, "auroc_probability"));
     if (r->model)
-        report_html_paragraph(out, "Model: %.200s.", r->model);
+        report_html_print(out, "p", "Model: %.200s.", r->model);
     return put_models(out, r->models, "lrr", titles, columns);
 }
 
@@ -152,14 +151,13 @@ static blv_error put_tune(FILE *out, const blv_run_info *run, const result *r) {
     static const char *const columns[2][5] = {
         {"held_out_loss", "held_out_accuracy", "test_loss", "test_accuracy", NULL},
         {"held_out_rmse", "held_out_r2", "test_rmse", "test_r2", NULL}};
-    report_html_paragraph(out, "%.200s: %.250s.", train_of(run), run->message ? run->message : "");
+    report_html_print(out, "p", "%.200s: %.250s.", train_of(run), run->message ? run->message : "");
     if (!isnan(r->gain_error))
-        report_html_paragraph(out,
-                              "Gain of many penalties over one, in the loss on rows that neither "
-                              "was learned from: %.4g, standard error %.2g. %s",
-                              r->gain, r->gain_error,
-                              r->kept ? "They are kept."
-                                      : "That is not clear: one penalty is kept.");
+        report_html_print(out, "p",
+                          "Gain of many penalties over one, in the loss on rows that neither "
+                          "was learned from: %.4g, standard error %.2g. %s",
+                          r->gain, r->gain_error,
+                          r->kept ? "They are kept." : "That is not clear: one penalty is kept.");
     BLV_CHECK(put_models(out, r->models, "lrrrr", titles[r->real], columns[r->real]));
     put_penalties(out, r->penalty_of);
     return BLV_OK;

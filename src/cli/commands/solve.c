@@ -1,5 +1,4 @@
 /* bilevel solve PROBLEM: set up, run, certify, report, save, record. */
-#include "base/arena.h"
 #include "cli/commands.h"
 #include "cli/data_files.h"
 #include "cli/outputs.h"
@@ -42,25 +41,24 @@ static const blv_field request_fields[] = {
 
 /* The file that a parameter of the problem names: as it is or in the folder of BILEVEL_DATA, from
  * the root folder on. A text that is no file, such as the shape of a network, stays as it is. */
-static const char *file_named(const char *text, blv_arena *arena) {
+static const char *file_named(const char *text) {
     const char *data = getenv("BILEVEL_DATA"), *path = text;
     if (data && access(path, F_OK) != 0)
-        path = blv_arena_print(arena, "%s/%s", data, text);
-    if (!path || !*text || access(path, F_OK) != 0)
+        path = cli_print("%s/%s", data, text);
+    if (!*text || access(path, F_OK) != 0)
         return text;
     char *absolute = blv_path_absolute(path);
-    path = absolute ? blv_arena_copy(arena, absolute) : NULL;
-    cli_expect(path ? BLV_OK : BLV_E_MEMORY);
+    cli_expect(absolute ? BLV_OK : BLV_E_MEMORY);
+    path = cli_print("%s", absolute);
     free(absolute);
     return path;
 }
 
-static void add_values(cli_settings *settings, const blv_param *params, const void *fields,
-                       blv_arena *arena) {
+static void add_values(cli_settings *settings, const blv_param *params, const void *fields) {
     for (const blv_param *p = params; p && p->key; p++) {
         char value[BLV_TEXT_SIZE] = "";
         blv_params_format(p, fields, value, sizeof value);
-        cli_settings_add(settings, p->key, blv_arena_copy(arena, value));
+        cli_settings_add(settings, p->key, cli_print("%s", value));
     }
 }
 
@@ -70,26 +68,24 @@ static char *request_of(const cli_solve_task *task, const blv_run *run) {
     const blv_solver *solver = blv_run_solver(run);
     bool is_word = strcmp(task->start, "zero") == 0 || strcmp(task->start, "random") == 0;
     cli_settings problem = {0}, settings = {0};
-    blv_arena arena = {0};
     for (size_t i = 0; i < task->instance.settings.count; i++) {
         const blv_setting *s = &task->instance.settings.items[i];
         const blv_param *param = blv_params_find(task->instance.family->params, s->key);
         bool is_text = param && param->type == BLV_TEXT;
-        cli_settings_add(&problem, s->key, is_text ? file_named(s->value, &arena) : s->value);
+        cli_settings_add(&problem, s->key, is_text ? file_named(s->value) : s->value);
     }
-    add_values(&settings, solver->params, blv_run_solver_fields(run), &arena);
-    add_values(&settings, blv_run_options(), blv_run_option_fields(run), &arena);
+    add_values(&settings, solver->params, blv_run_solver_fields(run));
+    add_values(&settings, blv_run_options(), blv_run_option_fields(run));
     cli_solve_task kept = *task;
     kept.instance.settings = problem;
     kept.settings = settings;
     kept.solver = solver->name;
     kept.is_one_of_several = task->several || task->is_one_of_several;
-    kept.start = is_word ? task->start : file_named(task->start, &arena);
+    kept.start = is_word ? task->start : file_named(task->start);
     kept.trace = task->run_trace;
     kept.out = task->run_out;
     char *text = blv_record_text(request_fields, &kept);
-    cli_expect(text && !arena.failed ? BLV_OK : BLV_E_MEMORY);
-    blv_arena_free(&arena);
+    cli_expect(text ? BLV_OK : BLV_E_MEMORY);
     free(problem.items);
     free(settings.items);
     return text;
