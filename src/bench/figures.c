@@ -2,7 +2,7 @@
  * over seconds and over oracle calls; bars where a sweep or a choice of rows has no curves. */
 #include "bench/results.h"
 
-#include "report/gnuplot.h"
+#include "report/figure.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,17 +41,12 @@ static blv_error explain(const bench *b, const char *action, int code) {
 
 /* Lines that are none of ours are passed over. */
 static blv_error take_line(bench *b, const char *line) {
-    bench_record record;
-    blv_error error = blv_record_parse(bench_record_fields, &record, line, NULL);
-    if (error != BLV_OK)
-        return error == BLV_E_MEMORY ? error : BLV_OK;
     bench_record *added = blv_array_add(&b->records, &b->record_count, sizeof *added);
-    if (!added) {
-        blv_record_free(bench_record_fields, &record);
-        return BLV_E_MEMORY;
-    }
-    *added = record;
-    return BLV_OK;
+    blv_error error =
+        added ? blv_record_parse(bench_record_fields, added, line, NULL) : BLV_E_MEMORY;
+    if (added && error != BLV_OK)
+        b->record_count--;
+    return error == BLV_E_MEMORY ? error : BLV_OK;
 }
 
 /* A line that a killed process left without its end is cut off: the next one must begin a line. */

@@ -196,20 +196,13 @@ static blv_error add_stored_job(bench *b, const bench_record *record) {
 }
 
 static blv_error take_run(bench *b, json_t *line, blv_message *why) {
-    bench_record record, *added;
-    if (json_object_set_new(line, "key", json_string("")) != 0)
+    bench_record *added = blv_array_add(&b->records, &b->record_count, sizeof *added);
+    if (!added || json_object_set_new(line, "key", json_string("")) != 0)
         return BLV_E_MEMORY;
-    BLV_CHECK(blv_record_read(bench_record_fields, &record, line, why));
-    blv_error error = record.variant && record.entry
-                          ? take_points(b, json_object_get(line, "rows"), &record)
-                          : blv_explain(why, BLV_E_FORMAT, "expected a variant and an entry");
-    if (error == BLV_OK && !(added = blv_array_add(&b->records, &b->record_count, sizeof *added)))
-        error = BLV_E_MEMORY;
-    if (error == BLV_OK)
-        *added = record;
-    else
-        blv_record_free(bench_record_fields, &record);
-    return error;
+    BLV_CHECK(blv_record_read(bench_record_fields, added, line, why));
+    return added->variant && added->entry
+               ? take_points(b, json_object_get(line, "rows"), added)
+               : blv_explain(why, BLV_E_FORMAT, "expected a variant and an entry");
 }
 
 /* The first line has the facts, and says how the suite is to be read. */

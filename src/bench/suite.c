@@ -173,18 +173,16 @@ static blv_error take_limits(bench_suite *suite) {
 /* A suite without variants is one that has no name. Sets become complete. */
 static blv_error complete_variants(bench_suite *suite) {
     if (suite->variant_count == 0) {
-        suite->variants = calloc(1, sizeof *suite->variants);
-        if (!suite->variants)
+        bench_variant *only = blv_array_add(&suite->variants, &suite->variant_count, sizeof *only);
+        if (!only || !(only->name = strdup("")))
             return BLV_E_MEMORY;
-        suite->variant_count = 1;
-        suite->variants[0].name = strdup("");
     }
     for (size_t i = 0; i < suite->variant_count; i++) {
         bench_variant *variant = &suite->variants[i];
         BLV_CHECK(blv_values_complete(&variant->problem_set, &suite->problem_set));
         BLV_CHECK(blv_values_complete(&variant->data, &suite->data));
     }
-    return suite->variants[0].name ? BLV_OK : BLV_E_MEMORY;
+    return BLV_OK;
 }
 
 static bool has_variant(const bench_suite *suite, const char *name) {

@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/message.h"
 #include "bilevel/registry.h"
-#include "report/gnuplot.h"
+#include "report/figure.h"
 #include "report/html.h"
 #include "report/table.h"
 #include "store/record.h"
@@ -370,12 +370,12 @@ static blv_error put_page(page *p) {
 
 blv_error report_run_page_put(const report_run_page *asked, FILE *out, blv_message *why) {
     page p = {.asked = asked, .count = asked->groups->count, .out = out, .why = why};
-    p.runs = calloc(p.count + 1, sizeof *p.runs);
-    p.results = calloc(p.count + 1, sizeof *p.results);
-    blv_error error = p.runs && p.results ? BLV_OK : BLV_E_MEMORY;
-    for (size_t i = 0; i < p.count && p.runs; i++)
+    p.runs = blv_arena_alloc(&p.arena, p.count, sizeof *p.runs);
+    p.results = blv_arena_alloc(&p.arena, p.count, sizeof *p.results);
+    blv_error error = p.arena.failed ? BLV_E_MEMORY : BLV_OK;
+    for (size_t i = 0; i < p.count && error == BLV_OK; i++)
         p.runs[i] = &asked->groups->runs[i];
-    if (p.runs)
+    if (error == BLV_OK)
         qsort(p.runs, p.count, sizeof *p.runs, compare_runs);
     for (size_t i = 0; i < p.count && error == BLV_OK; i++) {
         const char *text = p.runs[i]->info->result;
@@ -386,10 +386,8 @@ blv_error report_run_page_put(const report_run_page *asked, FILE *out, blv_messa
         error = put_page(&p);
     if (error == BLV_OK && p.arena.failed)
         error = BLV_E_MEMORY;
-    blv_arena_free(&p.arena);
     for (size_t i = 0; i < p.count && p.results; i++)
         blv_record_free(result_fields, &p.results[i]);
-    free(p.runs);
-    free(p.results);
+    blv_arena_free(&p.arena);
     return error;
 }

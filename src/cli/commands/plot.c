@@ -2,7 +2,7 @@
 #include "cli/commands.h"
 #include "cli/outputs.h"
 #include "cli/store_options.h"
-#include "report/gnuplot.h"
+#include "report/figure.h"
 
 #include <stdio.h>
 #include <stdlib.h>
