@@ -97,11 +97,12 @@ void cli_signals_end(void) {
 /* Files beyond the places that there are stay when a signal comes; the next command that writes
  * them removes them. */
 void cli_signals_remove(const char *path) {
-    char *copy = cli_print("%s", path), *none;
-    size_t i = 0;
-    do
-        none = NULL;
-    while (!atomic_compare_exchange_strong(&unfinished[i], &none, copy) && ++i < MOST_FILES);
+    char *copy = cli_print("%s", path);
+    for (size_t i = 0; i < MOST_FILES; i++) {
+        char *none = NULL;
+        if (atomic_compare_exchange_strong(&unfinished[i], &none, copy))
+            return;
+    }
 }
 
 void cli_signals_forget(void) {
