@@ -165,8 +165,6 @@ static blv_error put_tune(FILE *out, const blv_run_info *run, const result *r) {
 
 blv_error report_task_answer(FILE *out, const blv_run_info *run) {
     result r;
-    if (!report_is_task(run))
-        return BLV_OK;
     blv_error error =
         run->result ? blv_record_parse(result_fields, &r, run->result, NULL) : BLV_E_FORMAT;
     if (error == BLV_E_MEMORY)
