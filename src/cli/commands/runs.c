@@ -204,10 +204,13 @@ static int rm(void *of) {
     blv_store *store = cli_store_look(&asked->store);
     for (size_t i = 0; i < asked->runs.count; i++) {
         blv_run_info *run = cli_store_find(store, asked->runs.items[i]);
+        const char *under_way = NULL;
         if (run->status == BLV_STATUS_RUNNING && !asked->force)
-            cli_die("run %" PRId64 " is under way: process %" PRId64 " on %s", run->id, run->pid,
-                    run->host ? run->host : "");
+            under_way = cli_print("run %" PRId64 " is under way: process %" PRId64 " on %s",
+                                  run->id, run->pid, run->host ? run->host : "");
         blv_run_info_free(run);
+        if (under_way)
+            cli_die("%s", under_way);
     }
     for (size_t i = 0; i < asked->runs.count; i++)
         cli_store_expect(store, blv_store_remove(store, asked->runs.items[i]));
