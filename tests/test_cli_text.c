@@ -46,7 +46,6 @@ static void test_whole(void **state) {
     free(all);
     all = cli_print("%s-%d", "a", 7);
     assert_string_equal(all, "a-7");
-    free(all);
 }
 
 /* Memory that is short once, while there is some before and after. */

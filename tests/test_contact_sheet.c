@@ -7,7 +7,6 @@
 
 #include <cmocka.h>
 
-#include "report/contact_sheet.h"
 #include "report/html.h"
 
 #include <math.h>

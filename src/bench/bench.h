@@ -81,8 +81,6 @@ typedef struct bench_record {
 
 extern const blv_field bench_record_fields[];
 
-/* A number of a point; NaN where there is none. */
-double bench_number(const blv_values *point, const char *name);
 /* Adds a point with these two values. */
 blv_error bench_record_point(bench_record *record, uint64_t iteration, double seconds,
                              blv_values **point);
@@ -162,6 +160,8 @@ blv_error bench_set_params(const blv_values *settings, const blv_param *params, 
 /* The suite and finished runs from stored points. */
 blv_error bench_open_stored(bench *b, blv_message *why);
 void bench_facts_free(bench_facts *facts);
+/* The least Phi of a variant that came with stored points; NULL: none did. */
+const bench_least *bench_find_least(const bench *b, const char *variant);
 /* The processor and how many there are. */
 void bench_machine_text(char *text, size_t size);
 /* tuned: the runs of tuned entries, once tuning is done; else all others. */
@@ -203,9 +203,6 @@ typedef struct bench_problem {
     const blv_values *settings; /* that it was made with; borrowed */
 } bench_problem;
 
-/* Finds the family and sets its parameters: settings, and the data files of the variant. */
-blv_error bench_problem_find(bench_problem *p, const bench *b, size_t variant,
-                             const blv_values *settings);
 /* Makes the problem of a job, unless it is there already. */
 blv_error bench_problem_take(bench_problem *p, const bench *b, const bench_job *job);
 void bench_problem_free(bench_problem *p);

@@ -3,7 +3,6 @@
 #include "bench/bench.h"
 
 #include "base/hash.h"
-#include "base/message.h"
 #include "bilevel/registry.h"
 #include "bilevel/select.h"
 #include "bilevel/solver.h"
@@ -119,12 +118,11 @@ static blv_error make_folder(bench *b) {
 /* The command without the names of files and folders, and the machine. */
 static blv_error find_facts(bench *b) {
     const bench_request *request = b->request;
-    static const char *const limits[] = {"seconds", "budget", "iters"};
     char seeds[48] = "", limit[64] = "", machine[256], command[512];
     if (request->seeds)
         snprintf(seeds, sizeof seeds, " --seeds %" PRIu64, request->seeds);
     if (request->has_limit)
-        snprintf(limit, sizeof limit, " --%s %.10g", limits[request->limit.kind],
+        snprintf(limit, sizeof limit, " --%s %.10g", bench_limit_options[request->limit.kind],
                  request->limit.amount);
     const bool own = strcmp(request->solvers, "papers") == 0;
     snprintf(command, sizeof command, "bilevel bench %s%s%s%s%.200s%s", b->suite.name,

@@ -4,7 +4,6 @@
  * is that of the suite, or the median of the ends of all that the claim names, but for rounding. */
 #include "bench/results.h"
 
-#include "bilevel/solver.h"
 #include "report/figure.h"
 
 #include <math.h>
@@ -338,7 +337,7 @@ static void judge(const claim_context *c, const claim_sides *who, const claim_si
                  mine ? last->name : "what it is compared with");
         not_judged(verdict, "not run", text);
     } else if (bounds) { /* at most, but of the end as the metric goes */
-        double bound = bench_number(bounds, c->view->name);
+        double bound = blv_values_number(bounds, c->view->name);
         snprintf(other, sizeof other, "the bound is %.6g", bound);
         decide(c, last, c->claim->by == BENCH_BY_END && c->more ? -bound : bound, other, verdict);
     } else if (is_about_level(c) && (last->score == 0.0 || next->score == 0.0)) {

@@ -2,7 +2,6 @@
 #include "bench/results.h"
 
 #include "base/text_stream.h"
-#include "bilevel/solver.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -151,9 +150,8 @@ static size_t count_variants(const bench_results *results, size_t first) {
     return count;
 }
 
-blv_error bench_put_rows(const bench_results *results, FILE *out, blv_message *why) {
+blv_error bench_put_rows(const bench_results *results, FILE *out) {
     const bench *b = results->bench;
-    (void)why;
     for (size_t i = 0, count; i < results->verdict_count; i += count) {
         const bench_verdict *first = &results->verdicts[i];
         bool has_half = false, reversed = false;

@@ -2,7 +2,6 @@
  * calls or its iterations have come to the next of its points. Looking is off the clock. */
 #include "bench/bench.h"
 
-#include "base/message.h"
 #include "base/rank_exchange.h"
 #include "bilevel/certificate.h"
 #include "bilevel/solver.h"
@@ -45,10 +44,7 @@ typedef struct making {
 
 /* Whether the suite asks for the gradient, which takes most of the work of a certificate. */
 static bool wants_gradient(const bench_suite *suite) {
-    bool wanted = strcmp(suite->metric, "grad_norm") == 0;
-    for (size_t i = 0; i < suite->show.count; i++)
-        wanted = wanted || strcmp(suite->show.items[i], "grad_norm") == 0;
-    return wanted;
+    return strcmp(suite->metric, "grad_norm") == 0 || bench_is_listed(&suite->show, "grad_norm");
 }
 
 static uint64_t calls_of(const blv_result *result) {
@@ -95,8 +91,8 @@ static void store_point(blv_recorder *recorder, const blv_values *point) {
         return;
     char *text = blv_json_text(blv_values_json(point), JSON_COMPACT | JSON_REAL_PRECISION(17));
     if (text)
-        blv_recorder_row(recorder, (uint64_t)bench_number(point, "iteration"),
-                         bench_number(point, "seconds"), text);
+        blv_recorder_row(recorder, (uint64_t)blv_values_number(point, "iteration"),
+                         blv_values_number(point, "seconds"), text);
     free(text);
 }
 

@@ -2,8 +2,7 @@
  * over seconds and over oracle calls; bars where a sweep or a choice of rows has no curves. */
 #include "bench/results.h"
 
-#include "bilevel/solver.h"
-#include "report/gnuplot.h"
+#include "report/figure.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -77,7 +76,7 @@ static blv_error trace_of(blv_arena *arena, const bench_record *record, const ch
     for (size_t c = 0; c < count; c++) {
         trace->names[c] = (char *)(uintptr_t)columns[c];
         for (size_t k = 0; k < trace->rows; k++)
-            trace->values[k * count + c] = bench_number(&record->points[k], columns[c]);
+            trace->values[k * count + c] = blv_values_number(&record->points[k], columns[c]);
     }
     return BLV_OK;
 }
@@ -132,7 +131,7 @@ static blv_error make_panel(report_figure *panel, const blv_run_groups *groups, 
 }
 
 static blv_error draw_curves(const bench_results *results, const char *paper, size_t v,
-                             report_bytes *svg, blv_message *why) {
+                             report_bytes *svg) {
     const bench_suite *suite = &results->bench->suite;
     const char *const second = second_measure(suite, paper);
     const char *const columns[] = {"iteration", "seconds", "calls", suite->metric, second};
@@ -156,7 +155,7 @@ static blv_error draw_curves(const bench_results *results, const char *paper, si
         error = error == BLV_E_NAME ? BLV_OK : error;
     }
     if (error == BLV_OK && count > 0)
-        error = report_gnuplot_panels(panels, count, svg, why);
+        error = report_gnuplot_panels(panels, count, svg, suite->why);
     for (size_t i = 0; i < count; i++)
         report_figure_free(&panels[i]);
     blv_arena_free(&arena);
@@ -210,7 +209,7 @@ static bool is_about_sweeps(const bench_suite *suite, const char *paper) {
 }
 
 static blv_error draw_bars(const bench_results *results, const char *paper, size_t v, bool sweeps,
-                           report_bytes *svg, blv_message *why) {
+                           report_bytes *svg) {
     const bench_suite *suite = &results->bench->suite;
     const bench_view *view = &results->views[v];
     blv_arena arena = {0};
@@ -225,7 +224,7 @@ static blv_error draw_bars(const bench_results *results, const char *paper, size
              strcmp(suite->metric, "phi") == 0 ? "Phi - Phi*" : suite->metric,
              sweeps ? ", best, median and worst of the sweep" : ", 20 to 80 % of the seeds");
     blv_error error = !bars       ? BLV_E_MEMORY
-                      : count > 0 ? report_gnuplot_bars(bars, count, label, svg, why)
+                      : count > 0 ? report_gnuplot_bars(bars, count, label, svg, suite->why)
                                   : BLV_OK;
     blv_arena_free(&arena);
     return error;
@@ -234,12 +233,12 @@ static blv_error draw_bars(const bench_results *results, const char *paper, size
 /* ---- The figure ---- */
 
 blv_error bench_figure_draw(const bench_results *results, const char *paper, size_t variant,
-                            report_bytes *svg, blv_message *why) {
+                            report_bytes *svg) {
     const bench_suite *suite = &results->bench->suite;
     const bool sweeps = is_about_sweeps(suite, paper);
     *svg = (report_bytes){0};
-    return sweeps || suite->has_command ? draw_bars(results, paper, variant, sweeps, svg, why)
-                                        : draw_curves(results, paper, variant, svg, why);
+    return sweeps || suite->has_command ? draw_bars(results, paper, variant, sweeps, svg)
+                                        : draw_curves(results, paper, variant, svg);
 }
 
 void bench_figure_name(const bench_results *results, const char *paper, size_t variant,

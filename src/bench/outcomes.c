@@ -2,8 +2,6 @@
  * seeds alone (of groups of them where there are many), and of published settings. */
 #include "bench/results.h"
 
-#include "bilevel/solver.h"
-
 #include <stdio.h>
 #include <string.h>
 

@@ -2,8 +2,7 @@
 #include "bench/bench.h"
 
 #include "base/hash.h"
-#include "base/message.h"
-#include "bilevel/solver.h"
+#include "store/run_info.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,7 +26,7 @@ static blv_error make_key(const bench *b, bench_job *job) {
                   suite->problem ? suite->problem : bench_command_words[suite->command],
                   "problem_set", blv_values_json(&job->problem_set), "data",
                   blv_values_json(&suite->variants[job->variant].hashes), "precision",
-                  bench_precision_words[suite->precision], "threads", b->request->threads, "start",
+                  blv_precision_words[suite->precision], "threads", b->request->threads, "start",
                   bench_start_words[suite->start], "kind", bench_job_words[job->kind], "solver",
                   job->solver, "set", blv_values_json(&job->set), "seed", (json_int_t)job->seed,
                   "limit", bench_limit_words[job->limit.kind], "amount", job->limit.amount,

@@ -3,12 +3,8 @@
 #define _GNU_SOURCE /* asprintf */
 #include "bench/bench.h"
 
-#include "base/message.h"
-#include "bilevel/solver.h"
-
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,17 +41,12 @@ static blv_error explain(const bench *b, const char *action, int code) {
 
 /* Lines that are none of ours are passed over. */
 static blv_error take_line(bench *b, const char *line) {
-    bench_record record;
-    blv_error error = blv_record_parse(bench_record_fields, &record, line, NULL);
-    if (error != BLV_OK)
-        return error == BLV_E_MEMORY ? error : BLV_OK;
     bench_record *added = blv_array_add(&b->records, &b->record_count, sizeof *added);
-    if (!added) {
-        blv_record_free(bench_record_fields, &record);
-        return BLV_E_MEMORY;
-    }
-    *added = record;
-    return BLV_OK;
+    blv_error error =
+        added ? blv_record_parse(bench_record_fields, added, line, NULL) : BLV_E_MEMORY;
+    if (added && error != BLV_OK)
+        b->record_count--;
+    return error == BLV_E_MEMORY ? error : BLV_OK;
 }
 
 /* A line that a killed process left without its end is cut off: the next one must begin a line. */
@@ -138,16 +129,9 @@ blv_error bench_record_point(bench_record *record, uint64_t iteration, double se
     return blv_values_add_real(*point, "seconds", seconds);
 }
 
-double bench_number(const blv_values *point, const char *name) {
-    const blv_value *value = point ? blv_values_find(point, name) : NULL;
-    if (!value || (value->kind != BLV_VALUE_REAL && value->kind != BLV_VALUE_INT))
-        return NAN;
-    return value->kind == BLV_VALUE_REAL ? value->real : (double)value->whole;
-}
-
 double bench_record_end(const bench_record *record, const char *name) {
     size_t count = record->point_count;
-    return bench_number(count > 0 ? &record->points[count - 1] : NULL, name);
+    return blv_values_number(count > 0 ? &record->points[count - 1] : NULL, name);
 }
 
 double bench_clock(clockid_t id) {

@@ -12,8 +12,8 @@ const double bench_shares[BENCH_SHARES] = {0.1, 0.01, 0.001};
 static double seconds_until(const bench_record *record, double least_phi, double share) {
     double first = NAN, gap_before = NAN, seconds_before = 0.0;
     for (size_t i = 0; i < record->point_count; i++) {
-        const double gap = bench_number(&record->points[i], "phi") - least_phi;
-        const double seconds = bench_number(&record->points[i], "seconds");
+        const double gap = blv_values_number(&record->points[i], "phi") - least_phi;
+        const double seconds = blv_values_number(&record->points[i], "seconds");
         if (isnan(gap))
             continue;
         if (isnan(first))
@@ -89,8 +89,7 @@ blv_error bench_print_regret(const bench_view *view, report_form form, FILE *out
     return error;
 }
 
-blv_error bench_put_regret(const bench_results *results, FILE *out, blv_message *why) {
-    (void)why;
+blv_error bench_put_regret(const bench_results *results, FILE *out) {
     fputs("suite,variant,entry,share,seconds,regret\n", out);
     for (size_t i = 0; i < results->cell_count; i++)
         for (size_t k = 0; k < BENCH_SHARES; k++) {

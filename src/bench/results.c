@@ -1,7 +1,6 @@
 /* From the points of all runs to numbers for each entry: medians and bands over the seeds. */
 #include "bench/results.h"
 
-#include "bilevel/solver.h"
 #include "report/figure.h"
 
 #include <math.h>
@@ -13,10 +12,8 @@
 static void find_least_phi(const bench *b, size_t v, bench_view *view) {
     view->name = b->suite.variants[v].name;
     view->least_phi = NAN;
-    for (size_t i = 0; i < b->facts.least_count; i++) { /* stored points */
-        const bench_least *least = &b->facts.least[i];
-        if (strcmp(least->variant, view->name) != 0)
-            continue;
+    const bench_least *least = bench_find_least(b, view->name);
+    if (least) {
         view->least_phi = least->phi;
         snprintf(view->least_from, sizeof view->least_from, "%s", least->from ? least->from : "");
         return;
@@ -24,7 +21,7 @@ static void find_least_phi(const bench *b, size_t v, bench_view *view) {
     for (size_t i = 0; i < b->job_count; i++) {
         const bench_job *job = &b->jobs[i];
         for (size_t k = 0; job->variant == v && job->record && k < job->record->point_count; k++) {
-            double phi = bench_number(&job->record->points[k], "phi");
+            double phi = blv_values_number(&job->record->points[k], "phi");
             if (isnan(phi) || phi >= view->least_phi)
                 continue;
             view->least_phi = phi;
@@ -37,7 +34,7 @@ static void find_least_phi(const bench *b, size_t v, bench_view *view) {
 /* ---- Numbers of one run ---- */
 
 static double metric_at(const char *metric, const bench_view *view, const blv_values *point) {
-    double value = bench_number(point, metric);
+    double value = blv_values_number(point, metric);
     return strcmp(metric, "phi") == 0 ? value - view->least_phi : value;
 }
 
@@ -58,7 +55,7 @@ static size_t counted_points(const bench_results *results, const bench_record *r
     const double most = 1.1 * results->filter.share * limit->amount;
     size_t count = record->point_count;
     if (results->filter.share < 1.0 && !results->bench->suite.has_command)
-        while (count > 1 && bench_number(&record->points[count - 1], used[limit->kind]) > most)
+        while (count > 1 && blv_values_number(&record->points[count - 1], used[limit->kind]) > most)
             count--;
     return count;
 }
@@ -71,7 +68,7 @@ static double answer(const question *q, const bench_results *results, const benc
     const bool more = bench_more_is_better(metric);
     const size_t count = counted_points(results, record);
     if (!q->at_level && q->name)
-        return bench_number(count > 0 ? &record->points[count - 1] : NULL, q->name);
+        return blv_values_number(count > 0 ? &record->points[count - 1] : NULL, q->name);
     if (!q->at_level) {
         double value =
             count > 0 ? metric_at(metric, view, &record->points[count - 1]) : (double)NAN;
@@ -81,7 +78,7 @@ static double answer(const question *q, const bench_results *results, const benc
     for (size_t i = 0; i < count; i++) {
         double value = metric_at(metric, view, &record->points[i]);
         if (more ? value >= q->level - rounding : value <= q->level + rounding)
-            return bench_number(&record->points[i], q->name);
+            return blv_values_number(&record->points[i], q->name);
     }
     return INFINITY;
 }

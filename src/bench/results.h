@@ -111,7 +111,7 @@ blv_error bench_results_print(const bench_results *results, report_form form, FI
  * without a name. The first one is the page. */
 typedef struct bench_file {
     const char *name;
-    blv_error (*put)(const bench_results *results, FILE *out, blv_message *why);
+    blv_error (*put)(const bench_results *results, FILE *out);
 } bench_file;
 extern const bench_file bench_files[];
 
@@ -141,7 +141,7 @@ bool bench_is_shown(const bench_results *results, const char *paper, const bench
 /* Of a variant: the entries that the claims of a paper mean. svg->data is NULL where there is
  * nothing to draw; else it is to be freed. */
 blv_error bench_figure_draw(const bench_results *results, const char *paper, size_t variant,
-                            report_bytes *svg, blv_message *why);
+                            report_bytes *svg);
 /* "SUITE-PAPER-VARIANT.svg", of letters, digits and signs that a file name may have. */
 enum { BENCH_NAME_SIZE = 200 };
 void bench_figure_name(const bench_results *results, const char *paper, size_t variant,
@@ -165,10 +165,10 @@ bench_reach bench_reach_level(const bench_results *results, size_t variant, size
 void bench_find_regret(const bench_results *results, size_t variant, bench_view *view);
 /* A table of them; nothing where Phi is not certified at the points. */
 blv_error bench_print_regret(const bench_view *view, report_form form, FILE *out);
-blv_error bench_put_regret(const bench_results *results, FILE *out, blv_message *why);
+blv_error bench_put_regret(const bench_results *results, FILE *out);
 /* A line for each claim: its paper, a tab, and a row of a Markdown table. */
-blv_error bench_put_rows(const bench_results *results, FILE *out, blv_message *why);
-blv_error bench_put_stored(const bench_results *results, FILE *out, blv_message *why);
+blv_error bench_put_rows(const bench_results *results, FILE *out);
+blv_error bench_put_stored(const bench_results *results, FILE *out);
 /* The table of a variant, the best end first, and remarks. */
 blv_error bench_print_view(const bench_results *results, const bench_view *view, report_form form,
                            FILE *out);

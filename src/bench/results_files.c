@@ -1,11 +1,6 @@
 /* The files of a benchmark. */
 #include "bench/results.h"
 
-#include "base/message.h"
-#include "base/text_stream.h"
-#include "bilevel/solver.h"
-#include "report/html.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,8 +54,7 @@ static void put_points(FILE *out, const bench_record *record, const blv_values *
     }
 }
 
-static blv_error put_csv(const bench_results *results, FILE *out, blv_message *why) {
-    (void)why;
+static blv_error put_csv(const bench_results *results, FILE *out) {
     const bench *b = results->bench;
     blv_values columns = {0};
     blv_error error = point_columns(b, &columns);
@@ -145,8 +139,7 @@ static json_t *runs_json(const bench *b) {
     return runs;
 }
 
-static blv_error put_json(const bench_results *results, FILE *out, blv_message *why) {
-    (void)why;
+static blv_error put_json(const bench_results *results, FILE *out) {
     const bench *b = results->bench;
     json_t *all = json_pack("{s:O, s:b, s:s, s:o, s:i}", "suite", b->suite.root, "quick",
                             b->suite.quick, "version", b->facts.version, "machine",
@@ -162,7 +155,7 @@ static blv_error put_json(const bench_results *results, FILE *out, blv_message *
 /* ---- Figures ---- */
 
 /* One for each paper that has claims, or one for all. */
-static blv_error put_figures(FILE *out, const bench_results *results, size_t v, blv_message *why) {
+static blv_error put_figures(FILE *out, const bench_results *results, size_t v) {
     const bench_suite *suite = &results->bench->suite;
     for (size_t i = 0; i < suite->claim_count || i == 0; i++) {
         const char *paper = suite->claim_count > 0 ? suite->claims[i].paper : NULL;
@@ -170,7 +163,7 @@ static blv_error put_figures(FILE *out, const bench_results *results, size_t v, 
         report_bytes svg;
         if (!bench_is_first_of_paper(suite, i))
             continue;
-        BLV_CHECK(bench_figure_draw(results, paper, v, &svg, why));
+        BLV_CHECK(bench_figure_draw(results, paper, v, &svg));
         bench_figure_caption(results, paper, v, caption);
         if (svg.data)
             report_html_drawing(out, svg.data, caption);
@@ -190,10 +183,8 @@ static void put_protocol(FILE *out, const bench_results *results) {
         results->bench->suite.has_command
             ? "Run k of every method has seed k: of the choice, of the network and of its batches. "
               "Numbers are medians over the seeds, bands go from 20 to 80 percent. Settings of "
-              "tuned "
-              "methods were chosen by the accuracy on a fifth of the training rows, which were "
-              "held "
-              "out; the test rows had no part in it."
+              "tuned methods were chosen by the accuracy on a fifth of the training rows, which "
+              "were held out; the test rows had no part in it."
             : "Every run has the same start; run k of every solver has seed k, and so the same "
               "batches. Points are evaluated off the solver's clock. Numbers are medians over the "
               "seeds, bands go from 20 to 80 percent. Calls are counted by the library, for each "
@@ -203,7 +194,7 @@ static void put_protocol(FILE *out, const bench_results *results) {
                             "This is the quick form: too small to say anything about the claims.");
 }
 
-static blv_error put_page(const bench_results *results, FILE *out, blv_message *why) {
+static blv_error put_page(const bench_results *results, FILE *out) {
     const bench *b = results->bench;
     const bench_suite *suite = &b->suite;
     report_page_begin(out, suite->title);
@@ -211,14 +202,14 @@ static blv_error put_page(const bench_results *results, FILE *out, blv_message *
     report_html_element(out, "p", suite->reproduces.paper);
     report_html_element(out, "p", suite->reproduces.figure);
     report_html_element(out, "h2", "What the paper claims, and the result");
-    report_html_paragraph(out, "Published: %s", suite->reproduces.claim);
+    report_html_print(out, "p", "Published: %s", suite->reproduces.claim);
     fputs("<div class=\"answer\">\n", out);
     BLV_CHECK(bench_print_verdicts(results, out));
     if (results->verdict_count == 0)
         report_html_element(out, "p", "The suite states no claim.");
     fputs("</div>\n", out);
     for (size_t v = 0; v < results->view_count && !b->request->no_plots; v++)
-        BLV_CHECK(put_figures(out, results, v, why));
+        BLV_CHECK(put_figures(out, results, v));
     put_protocol(out, results);
     BLV_CHECK(bench_print_checks(results, REPORT_AS_HTML, out));
     report_html_element(out, "h2", "Each claim");

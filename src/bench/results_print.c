@@ -2,8 +2,6 @@
 #include "bench/results.h"
 
 #include "base/text_stream.h"
-#include "bilevel/solver.h"
-#include "report/html.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,9 +3,7 @@
  * the other. Settings are chosen by rows that are held out; the test rows have no part in it. */
 #include "bench/bench.h"
 
-#include "base/message.h"
 #include "bilevel/continual.h"
-#include "bilevel/solver.h"
 
 #include <float.h>
 #include <math.h>

@@ -5,9 +5,6 @@
  * has cost. */
 #include "bench/results.h"
 
-#include "base/message.h"
-#include "bilevel/solver.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -65,7 +62,7 @@ static json_t *points_json(const bench_view *view, const bench_record *record,
         json_t *row = json_array();
         well = json_array_append_new(rows, row) == 0;
         for (size_t c = 0; c < count && well; c++) {
-            double value = bench_number(&record->points[k], names[c]);
+            double value = blv_values_number(&record->points[k], names[c]);
             if (strcmp(names[c], "phi") == 0)
                 value -= view->least_phi;
             well = json_array_append_new(row, value == floor(value) && fabs(value) < 1e15
@@ -134,11 +131,10 @@ static blv_error put_facts(const bench_results *results, const char **names, siz
     return error;
 }
 
-blv_error bench_put_stored(const bench_results *results, FILE *out, blv_message *why) {
+blv_error bench_put_stored(const bench_results *results, FILE *out) {
     const bench *b = results->bench;
     const char *names[MOST_COLUMNS];
     const size_t count = find_columns(&b->suite, names);
-    (void)why;
     BLV_CHECK(put_facts(results, names, count, out));
     for (size_t i = 0; i < results->cell_count; i++)
         BLV_CHECK(put_choice(&results->cells[i], out));
@@ -150,7 +146,7 @@ blv_error bench_put_stored(const bench_results *results, FILE *out, blv_message 
 
 /* ---- Reading ---- */
 
-static const bench_least *find_least(const bench *b, const char *variant) {
+const bench_least *bench_find_least(const bench *b, const char *variant) {
     for (size_t i = 0; i < b->facts.least_count; i++)
         if (strcmp(b->facts.least[i].variant, variant) == 0)
             return &b->facts.least[i];
@@ -159,7 +155,7 @@ static const bench_least *find_least(const bench *b, const char *variant) {
 
 /* Rows of numbers become points with names, and distances to Phi* become Phi. */
 static blv_error take_points(const bench *b, const json_t *rows, bench_record *record) {
-    const bench_least *least = find_least(b, record->variant);
+    const bench_least *least = bench_find_least(b, record->variant);
     json_t *row;
     size_t i;
     json_array_foreach(rows, i, row) {
@@ -200,20 +196,13 @@ static blv_error add_stored_job(bench *b, const bench_record *record) {
 }
 
 static blv_error take_run(bench *b, json_t *line, blv_message *why) {
-    bench_record record, *added;
-    if (json_object_set_new(line, "key", json_string("")) != 0)
+    bench_record *added = blv_array_add(&b->records, &b->record_count, sizeof *added);
+    if (!added || json_object_set_new(line, "key", json_string("")) != 0)
         return BLV_E_MEMORY;
-    BLV_CHECK(blv_record_read(bench_record_fields, &record, line, why));
-    blv_error error = record.variant && record.entry
-                          ? take_points(b, json_object_get(line, "rows"), &record)
-                          : blv_explain(why, BLV_E_FORMAT, "expected a variant and an entry");
-    if (error == BLV_OK && !(added = blv_array_add(&b->records, &b->record_count, sizeof *added)))
-        error = BLV_E_MEMORY;
-    if (error == BLV_OK)
-        *added = record;
-    else
-        blv_record_free(bench_record_fields, &record);
-    return error;
+    BLV_CHECK(blv_record_read(bench_record_fields, added, line, why));
+    return added->variant && added->entry
+               ? take_points(b, json_object_get(line, "rows"), added)
+               : blv_explain(why, BLV_E_FORMAT, "expected a variant and an entry");
 }
 
 /* The first line has the facts, and says how the suite is to be read. */

@@ -1,7 +1,6 @@
 #include "bench/suite.h"
 
-#include "base/message.h"
-#include "bilevel/solver.h"
+#include "store/run_info.h"
 
 #include <libgen.h>
 #include <math.h>
@@ -15,7 +14,7 @@ const char *const bench_command_words[] = {
     [BENCH_CORESET] = "coreset", [BENCH_CONTINUAL] = "continual", NULL};
 const char *const bench_limit_words[] = {
     [BENCH_SECONDS] = "seconds", [BENCH_CALLS] = "calls", [BENCH_ITERATIONS] = "iterations", NULL};
-const char *const bench_precision_words[] = {[BLV_F64] = "f64", [BLV_F32] = "f32", NULL};
+const char *const bench_limit_options[] = {"seconds", "budget", "iters"};
 const char *const bench_start_words[] = {"zero", "random", NULL};
 static const char *const certify_words[] = {[BENCH_CERTIFY_POINTS] = "points",
                                             [BENCH_CERTIFY_END] = "end",
@@ -31,9 +30,6 @@ static const char *const basis_words[] = {
 #define NAMES(name_, type, member, flags_)                                                         \
     BLV_FIELD_WITH(name_, type, member.items, TEXTS, .flags = (flags_),                            \
                    .count = offsetof(type, member.count))
-/* An object whose fields are in the struct of its owner. */
-#define PART(name_, type, fields_, seen)                                                           \
-    { .name = (name_), .kind = BLV_KIND_RECORD, .fields = (fields_), BLV_WHEN(type, seen) }
 #define LIMITS(member)                                                                             \
     BLV_FIELD_AS("seconds", bench_suite, member[BENCH_SECONDS], REAL, 0),                          \
         BLV_FIELD_AS("calls", bench_suite, member[BENCH_CALLS], REAL, 0),                          \
@@ -69,9 +65,9 @@ static const blv_field solver_fields[] = {
     NAMES("tuned", bench_solver_file, tuned, 0),
     OF_SOLVER("grid_set", grid_set, VALUES, 0),
     BLV_FIELD_ARRAY(bench_solver_file, detuned, detuned_count, REALS),
-    PART("sweep", bench_solver_file, sweep_fields, has_sweep),
+    BLV_FIELD_PART("sweep", bench_solver_file, sweep_fields, has_sweep),
     OF_SOLVER("set", set, VALUES, 0),
-    PART("baseline", bench_solver_file, baseline_fields, has_baseline),
+    BLV_FIELD_PART("baseline", bench_solver_file, baseline_fields, has_baseline),
     {0}};
 static const blv_field claim_fields[] = {
     NEEDED(bench_claim, text, TEXT),
@@ -108,7 +104,7 @@ static const blv_field suite_fields[] = {
     BLV_FIELD(bench_suite, level, REAL),
     BLV_FIELD(bench_suite, data, VALUES),
     NAMES("data_folders", bench_suite, data_folders, 0),
-    BLV_FIELD_WORD("precision", bench_suite, precision, bench_precision_words),
+    BLV_FIELD_WORD("precision", bench_suite, precision, blv_precision_words),
     BLV_FIELD_WORD("start", bench_suite, start, bench_start_words),
     BLV_FIELD(bench_suite, run_set, VALUES),
     BLV_FIELD_RECORDS("variants", bench_suite, variants, variant_count, variant_fields),
@@ -116,8 +112,8 @@ static const blv_field suite_fields[] = {
     BLV_FIELD(bench_suite, seeds, WHOLE),
     BLV_FIELD(bench_suite, points, WHOLE),
     BLV_FIELD_WORD("certify", bench_suite, certify, certify_words),
-    PART("reference", bench_suite, reference_fields, has_reference),
-    PART("tuning", bench_suite, tuning_fields, has_tuning),
+    BLV_FIELD_PART("reference", bench_suite, reference_fields, has_reference),
+    BLV_FIELD_PART("tuning", bench_suite, tuning_fields, has_tuning),
     BLV_FIELD(bench_suite, metric, TEXT),
     NAMES("show", bench_suite, show, 0),
     BLV_FIELD_RECORDS("solvers", bench_suite, solvers, solver_count, solver_fields),
@@ -177,18 +173,16 @@ static blv_error take_limits(bench_suite *suite) {
 /* A suite without variants is one that has no name. Sets become complete. */
 static blv_error complete_variants(bench_suite *suite) {
     if (suite->variant_count == 0) {
-        suite->variants = calloc(1, sizeof *suite->variants);
-        if (!suite->variants)
+        bench_variant *only = blv_array_add(&suite->variants, &suite->variant_count, sizeof *only);
+        if (!only || !(only->name = strdup("")))
             return BLV_E_MEMORY;
-        suite->variant_count = 1;
-        suite->variants[0].name = strdup("");
     }
     for (size_t i = 0; i < suite->variant_count; i++) {
         bench_variant *variant = &suite->variants[i];
         BLV_CHECK(blv_values_complete(&variant->problem_set, &suite->problem_set));
         BLV_CHECK(blv_values_complete(&variant->data, &suite->data));
     }
-    return suite->variants[0].name ? BLV_OK : BLV_E_MEMORY;
+    return BLV_OK;
 }
 
 static bool has_variant(const bench_suite *suite, const char *name) {
@@ -198,9 +192,9 @@ static bool has_variant(const bench_suite *suite, const char *name) {
     return false;
 }
 
-static bool is_shown(const bench_suite *suite, const char *name) {
-    for (size_t i = 0; i < suite->show.count; i++)
-        if (strcmp(suite->show.items[i], name) == 0)
+bool bench_is_listed(const bench_names *names, const char *name) {
+    for (size_t i = 0; i < names->count; i++)
+        if (strcmp(names->items[i], name) == 0)
             return true;
     return false;
 }
@@ -211,17 +205,14 @@ static blv_error expect_claim(const bench_suite *suite, size_t i) {
     const bench_claim *claim = &suite->claims[i];
     if ((claim->of.count > 0) == claim->is_bounded)
         return bench_reject(suite, "claims[%zu]: expected one of 'of' and 'bounds'", i);
-    if (claim->metric && !suite->quick && !is_shown(suite, claim->metric))
+    if (claim->metric && !suite->quick && !bench_is_listed(&suite->show, claim->metric))
         return bench_reject(suite, "claims[%zu].metric: '%s' is not in 'show'", i, claim->metric);
     for (size_t k = 0; k < claim->bounds.count; k++) {
         const blv_value *bound = &claim->bounds.items[k];
-        double number = bound->kind == BLV_VALUE_INT    ? (double)bound->whole
-                        : bound->kind == BLV_VALUE_REAL ? bound->real
-                                                        : 0.0;
         if (!suite->quick && !has_variant(suite, bound->name))
             return bench_reject(suite, "claims[%zu].bounds: there is no variant '%s'", i,
                                 bound->name);
-        if (!(number > 0.0))
+        if (!(blv_values_number(&claim->bounds, bound->name) > 0.0))
             return bench_reject(suite, "claims[%zu].bounds.%s: expected a number above 0", i,
                                 bound->name);
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/message.h"
 #include "bilevel/space.h"
 #include "store/record.h"
 
@@ -15,6 +16,8 @@ typedef struct bench_limit {
 
 /* "seconds", "calls", "iterations" */
 extern const char *const bench_limit_words[];
+/* The options of a run, and of the command, that set them. */
+extern const char *const bench_limit_options[];
 
 /* A suite may choose rows in place of running solvers. */
 typedef enum bench_command { BENCH_CORESET, BENCH_CONTINUAL } bench_command;
@@ -30,6 +33,7 @@ typedef struct bench_names {
     size_t count;
     char **items;
 } bench_names;
+bool bench_is_listed(const bench_names *names, const char *name);
 
 /* ---- As the file has it ---- */
 
@@ -137,7 +141,6 @@ typedef struct bench_suite {
 
 /* "zero", "random" */
 extern const char *const bench_start_words[];
-extern const char *const bench_precision_words[]; /* "f64", "f32" */
 
 /* Reads a file, strictly; quick: in its quick form. A message names the file, the key and what is
  * expected. On error nothing is left to be freed. */
@@ -177,9 +180,9 @@ blv_error bench_json_load(const char *path, json_t **object, blv_message *why);
 /* The path of NAME.json in the folder, to be freed; a name with a slash, or of a file that ends in
  * .json, is the path itself. folder NULL: none is known. */
 blv_error bench_suite_find(const char *name, const char *folder, char **path, blv_message *why);
-/* The paths of all suites of a folder in the order of their names, and their number. To be freed,
- * each and all; NULL where memory is short. */
-char **bench_suite_list(const char *folder, size_t *count);
+/* The paths of all suites of a folder in the order of their names, and their number. NULL where
+ * memory is short. */
+char **bench_suite_list(blv_arena *arena, const char *folder, size_t *count);
 
 /* A file of the data: the first that is there of the folders (NULL: none), `data` beside the suite,
  * and the suite's own folders. *path lives as long as the suite. */

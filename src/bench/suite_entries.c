@@ -1,7 +1,6 @@
 /* The entries of a suite: each of its solvers with the settings that the file asks for. */
 #include "bench/suite.h"
 
-#include "base/message.h"
 #include "bilevel/registry.h"
 #include "bilevel/select.h"
 #include "bilevel/solver.h"

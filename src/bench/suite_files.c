@@ -2,8 +2,6 @@
 #define _GNU_SOURCE /* asprintf */
 #include "bench/suite.h"
 
-#include "base/message.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <libgen.h>
@@ -13,12 +11,6 @@
 #include <sys/stat.h>
 
 static const char ending[] = ".json";
-
-/* NULL where memory is short. */
-static char *joined(const char *folder, const char *name, const char *end) {
-    char *path = NULL;
-    return asprintf(&path, "%s/%s%s", folder, name, end) < 0 ? NULL : path;
-}
 
 static bool is_file(const char *path) {
     struct stat status;
@@ -33,26 +25,18 @@ static int is_suite(const struct dirent *file) {
            strcmp(file->d_name + length - end, ending) == 0;
 }
 
-static char **free_paths(char **paths, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        free(paths[i]);
-    free(paths);
-    return NULL;
-}
-
-char **bench_suite_list(const char *folder, size_t *count) {
+char **bench_suite_list(blv_arena *arena, const char *folder, size_t *count) {
     struct dirent **files = NULL;
     int found = folder ? scandir(folder, &files, is_suite, alphasort) : 0;
     *count = found > 0 ? (size_t)found : 0;
-    char **paths = calloc(*count + 1, sizeof *paths);
-    bool well = paths != NULL;
+    char **paths = blv_arena_alloc(arena, *count + 1, sizeof *paths);
     for (size_t i = 0; i < *count; i++) {
-        if (well)
-            well = (paths[i] = joined(folder, files[i]->d_name, "")) != NULL;
+        if (paths)
+            paths[i] = blv_arena_print(arena, "%s/%s", folder, files[i]->d_name);
         free(files[i]);
     }
     free(files);
-    return well ? paths : free_paths(paths, paths ? *count : 0);
+    return arena->failed ? NULL : paths;
 }
 
 /* ---- One suite ---- */
@@ -60,7 +44,8 @@ char **bench_suite_list(const char *folder, size_t *count) {
 static blv_error explain_name(const char *name, const char *folder, blv_message *why) {
     blv_nearest nearest = {.name = name};
     size_t count;
-    char **paths = bench_suite_list(folder, &count);
+    blv_arena arena = {0};
+    char **paths = bench_suite_list(&arena, folder, &count);
     for (size_t i = 0; paths && i < count; i++) {
         char *stem = basename(paths[i]);
         stem[strlen(stem) - strlen(ending)] = '\0';
@@ -72,14 +57,15 @@ static blv_error explain_name(const char *name, const char *folder, blv_message 
     else
         blv_explain(why, BLV_E_NAME, "there is no suite '%s'%s%s; 'bilevel bench list' lists them",
                     name, folder ? " in " : "", folder ? folder : "");
-    free_paths(paths, paths ? count : 0);
+    blv_arena_free(&arena);
     return BLV_E_NAME;
 }
 
 blv_error bench_suite_find(const char *name, const char *folder, char **path, blv_message *why) {
     bool is_path = strchr(name, '/') || (strstr(name, ending) && is_file(name));
-    *path = is_path ? strdup(name) : joined(folder ? folder : ".", name, ending);
-    if (!*path)
+    const int length = is_path ? asprintf(path, "%s", name)
+                               : asprintf(path, "%s/%s%s", folder ? folder : ".", name, ending);
+    if (length < 0)
         return BLV_E_MEMORY;
     if (is_path || (folder && is_file(*path)))
         return BLV_OK;

@@ -88,8 +88,8 @@ static size_t tuned_entry(const bench_suite *suite, size_t entry) {
 
 static blv_error multiply(const bench_job *chosen, const char *key, double factor,
                           blv_values *set) {
-    const double own = bench_number(&chosen->set, key);
-    const double found = bench_number(&chosen->record->used, key);
+    const double own = blv_values_number(&chosen->set, key);
+    const double found = blv_values_number(&chosen->record->used, key);
     const blv_value value = {.kind = BLV_VALUE_REAL, .real = factor * (isnan(own) ? found : own)};
     return isnan(value.real) ? BLV_OK : blv_values_set(set, key, &value);
 }
@@ -182,7 +182,7 @@ static blv_error plan_around(bench *b, size_t variant, size_t entry) {
     axis axes[MOST_KEYS];
     for (size_t k = 0; k < count; k++) {
         const double middle =
-            untuned ? bench_number(&untuned->record->used, keys->items[k]) : (double)NAN;
+            untuned ? blv_values_number(&untuned->record->used, keys->items[k]) : (double)NAN;
         if (!(middle > 0.0))
             return BLV_OK;
         axes[k] = (axis){.key = keys->items[k], .count = values_of_a_key(count)};
@@ -212,7 +212,7 @@ static axis find_axis(const bench *b, size_t variant, size_t entry, const char *
     axis found = {.key = key};
     for (size_t i = 0; i < b->job_count; i++) {
         const double value = is_tuning(&b->jobs[i], variant, entry)
-                                 ? bench_number(&b->jobs[i].set, key)
+                                 ? blv_values_number(&b->jobs[i].set, key)
                                  : (double)NAN;
         if (value > 0.0)
             insert_value(&found, value);
@@ -258,7 +258,7 @@ static blv_error grow_grid(bench *b, size_t variant, size_t entry) {
         if (axes[k].count == 0)
             return BLV_OK;
     for (size_t k = 0; k < count; k++) {
-        const double next = beyond_edge(&axes[k], bench_number(&best->set, axes[k].key));
+        const double next = beyond_edge(&axes[k], blv_values_number(&best->set, axes[k].key));
         if (isnan(next) || !(next > 0.0) || !isfinite(next))
             continue;
         axes[k].count = 1;

@@ -1,7 +1,6 @@
 /* The problem of a variant, and whether problems and solvers accept their settings. */
 #include "bench/bench.h"
 
-#include "base/message.h"
 #include "base/number_text.h"
 #include "bilevel/solver.h"
 
@@ -30,8 +29,9 @@ blv_error bench_set_params(const blv_values *settings, const blv_param *params, 
     return BLV_OK;
 }
 
-blv_error bench_problem_find(bench_problem *p, const bench *b, size_t variant,
-                             const blv_values *settings) {
+/* Finds the family and sets its parameters: settings, and the data files of the variant. */
+static blv_error find_problem(bench_problem *p, const bench *b, size_t variant,
+                              const blv_values *settings) {
     bench_problem_free(p);
     const blv_problem_family *family = p->family =
         blv_family_find(NULL, b->suite.problem, b->suite.why);
@@ -52,7 +52,7 @@ blv_error bench_problem_take(bench_problem *p, const bench *b, const bench_job *
     if (p->problem && p->variant == job->variant &&
         blv_values_equal(p->settings, &job->problem_set))
         return BLV_OK;
-    BLV_CHECK(bench_problem_find(p, b, job->variant, &job->problem_set));
+    BLV_CHECK(find_problem(p, b, job->variant, &job->problem_set));
     const blv_problem_options options = {.precision = (blv_precision)b->suite.precision,
                                          .threads = b->request->threads};
     BLV_CHECK(p->family->create(p->params, &options, &p->problem, b->suite.why));
@@ -64,8 +64,6 @@ blv_error bench_problem_take(bench_problem *p, const bench *b, const bench_job *
 /* ---- The run ---- */
 
 blv_error bench_configure(blv_run *run, const bench_job *job) {
-    static const char *const limits[] = {
-        [BENCH_SECONDS] = "seconds", [BENCH_CALLS] = "budget", [BENCH_ITERATIONS] = "iters"};
     char text[BLV_SHOWN_SIZE];
     snprintf(text, sizeof text, "%" PRIu64, job->seed);
     BLV_CHECK(blv_run_set(run, "seed", text));
@@ -77,7 +75,7 @@ blv_error bench_configure(blv_run *run, const bench_job *job) {
         blv_number_format(job->limit.amount, text, sizeof text);
     else
         snprintf(text, sizeof text, "%.0f", fmax(1.0, floor(job->limit.amount)));
-    return blv_run_set(run, limits[job->limit.kind], text);
+    return blv_run_set(run, bench_limit_options[job->limit.kind], text);
 }
 
 /* ---- Checks before anything runs ---- */
@@ -86,7 +84,7 @@ blv_error bench_check_problems(const bench *b) {
     bench_problem p = {0};
     blv_error error = BLV_OK;
     for (size_t v = 0; v < b->suite.variant_count && error == BLV_OK; v++)
-        error = bench_problem_find(&p, b, v, &b->suite.variants[v].problem_set);
+        error = find_problem(&p, b, v, &b->suite.variants[v].problem_set);
     bench_problem_free(&p);
     return error;
 }
@@ -118,7 +116,7 @@ static blv_error check_job(const bench *b, const blv_problem *small, const bench
     bool own = b->suite.seeded.count > 0 ||
                (job->entry != SIZE_MAX && b->suite.entries[job->entry].problem_set.count > 0);
     if (own)
-        BLV_CHECK(bench_problem_find(p, b, job->variant, &job->problem_set));
+        BLV_CHECK(find_problem(p, b, job->variant, &job->problem_set));
     return check_solver(b, small, job);
 }
 

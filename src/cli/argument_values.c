@@ -1,5 +1,4 @@
 /* The kinds of arguments: what a text must be, and how it gets into the request. */
-#include "base/message.h"
 #include "base/number_text.h"
 #include "cli/arguments.h"
 
@@ -21,12 +20,13 @@ static int word_number(const char *words, const char *text) {
 }
 
 /* "auto, unit or none" */
-static void put_words(FILE *out, const char *words) {
+static const char *list_words(const char *words) {
+    const char *text = "";
     for (const char *joint = "";; joint = strchr(words, '|') ? ", " : " or ") {
         size_t word = strcspn(words, "|");
-        fprintf(out, "%s%.*s", joint, (int)word, words);
+        text = cli_print("%s%s%.*s", text, joint, (int)word, words);
         if (!words[word])
-            return;
+            return text;
         words += word + 1;
     }
 }
@@ -145,18 +145,16 @@ static const struct {
     [CLI_ARG_RUNS] = {take_run, "the number of a run; 'bilevel runs' lists them"},
 };
 
-static void put_expected(FILE *out, const cli_argument *a) {
-    const char *expected = a->expected ? a->expected : kinds[a->kind].expected;
-    if (expected)
-        fputs(expected, out);
-    else if (a->kind == CLI_ARG_WHOLE && a->to > 0.0)
-        fprintf(out, "a whole number from %.0f to %.0f", a->from, a->to);
-    else if (a->kind == CLI_ARG_WHOLE)
-        fprintf(out, "a whole number >= %.0f", a->from);
-    else if (a->kind == CLI_ARG_REAL)
-        fprintf(out, "a number from %g to %g", a->from, a->to);
-    else
-        put_words(out, a->value);
+static const char *expected_of(const cli_argument *a) {
+    if (a->expected || kinds[a->kind].expected)
+        return a->expected ? a->expected : kinds[a->kind].expected;
+    if (a->kind == CLI_ARG_WHOLE && a->to > 0.0)
+        return cli_print("a whole number from %.0f to %.0f", a->from, a->to);
+    if (a->kind == CLI_ARG_WHOLE)
+        return cli_print("a whole number >= %.0f", a->from);
+    if (a->kind == CLI_ARG_REAL)
+        return cli_print("a number from %g to %g", a->from, a->to);
+    return list_words(a->value);
 }
 
 blv_error cli_value_take(const cli_placed_argument *to, const char *text, blv_message *why) {
@@ -164,10 +162,5 @@ blv_error cli_value_take(const cli_placed_argument *to, const char *text, blv_me
         return to->argument->take(to->field, text, why);
     if (kinds[to->argument->kind].take(to, text))
         return BLV_OK;
-    cli_text expected;
-    put_expected(cli_text_begin(&expected), to->argument);
-    char *whole = cli_text_end(&expected);
-    blv_explain(why, BLV_E_VALUE, "expected %s", whole);
-    free(whole);
-    return BLV_E_VALUE;
+    return blv_explain(why, BLV_E_VALUE, "expected %s", expected_of(to->argument));
 }

@@ -1,5 +1,4 @@
 #include "cli/arguments.h"
-#include "base/message.h"
 #include "bilevel/run.h"
 #include "cli/outputs.h"
 #include "cli/store_options.h"
@@ -46,7 +45,6 @@ typedef struct parsing {
     size_t count;
     cli_placed_argument *items;
     struct argp_option *options;
-    char *positions; /* "IN OUT..." */
 } parsing;
 
 /* ---- From the table to what argp wants ---- */
@@ -77,10 +75,9 @@ static const blv_param *run_option(const cli_argument *a) {
     return a->kind == CLI_ARG_RUN_OPTION ? blv_params_find(blv_run_options(), a->name) : NULL;
 }
 
-char *cli_argument_help(const cli_argument *a) {
+const char *cli_argument_help(const cli_argument *a) {
     const blv_param *param = a->help ? NULL : run_option(a);
-    return param ? cli_print("%s (default %s)", param->help, param->value)
-                 : cli_print("%s", a->help ? a->help : "");
+    return param ? cli_print("%s (default %s)", param->help, param->value) : a->help ? a->help : "";
 }
 
 static int key_of(const parsing *p, size_t i) {
@@ -109,20 +106,15 @@ static void make_options(parsing *p) {
     }
 }
 
-char *cli_arguments_positions(const cli_argument *table) {
-    cli_text text;
-    FILE *out = cli_text_begin(&text);
-    const char *joint = "";
+const char *cli_arguments_positions(const cli_argument *table) {
+    const char *text = "";
     size_t count;
     cli_placed_argument *items = cli_arguments_list(table, NULL, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (items[i].argument->name)
-            continue;
-        fprintf(out, "%s%s", joint, items[i].argument->value);
-        joint = " ";
-    }
+    for (size_t i = 0; i < count; i++)
+        if (!items[i].argument->name)
+            text = cli_print("%s%s%s", text, *text ? " " : "", items[i].argument->value);
     free(items);
-    return cli_text_end(&text);
+    return text;
 }
 
 static void take_or_reject(const cli_placed_argument *to, const char *text,
@@ -173,7 +165,6 @@ static void reject_name(const parsing *p, const char *name, int length) {
     const char *guess = blv_nearest_guess(&nearest);
     if (guess)
         cli_die("unrecognized option '--%s'; did you mean '--%s'?", word, guess);
-    free(word);
 }
 
 static void check_names(const parsing *p, int argc, char **argv) {
@@ -293,12 +284,12 @@ void cli_read_arguments(const cli_command *command, int argc, char **argv, void 
     p = (parsing){.command = command, .request = request};
     place_all(&p, command->table, 0, CLI_SECTION_OWN);
     make_options(&p);
-    p.positions = cli_arguments_positions(command->table);
+    const char *positions = cli_arguments_positions(command->table);
     bool has_options =
         p.options[0].name || p.options[0].doc; /* argp leaks memory of an empty list */
     const struct argp argp = {.options = has_options ? p.options : NULL,
                               .parser = parse,
-                              .args_doc = *p.positions ? p.positions : NULL,
+                              .args_doc = *positions ? positions : NULL,
                               .doc = command->doc,
                               .help_filter = more_help};
     check_names(&p, argc, argv);

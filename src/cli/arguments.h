@@ -152,10 +152,10 @@ typedef struct cli_placed_argument {
 
 /* All of them, in the order of the table, which may be NULL; to be freed. request may be NULL. */
 cli_placed_argument *cli_arguments_list(const cli_argument *table, void *request, size_t *count);
-/* The help of an option, with the default of an option of the run; to be freed. */
-char *cli_argument_help(const cli_argument *argument);
-/* The positional arguments, "IN OUT..."; to be freed. */
-char *cli_arguments_positions(const cli_argument *table);
+/* The help of an option, with the default of an option of the run. */
+const char *cli_argument_help(const cli_argument *argument);
+/* The positional arguments, "IN OUT...". */
+const char *cli_arguments_positions(const cli_argument *table);
 
 /* Puts the value into the field; text is NULL where the option takes none. Where the text is not
  * what is expected, why says what is: "expected a whole number from 1 to 9". */

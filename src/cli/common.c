@@ -1,4 +1,5 @@
 #include "cli/common.h"
+#include "base/arena.h"
 #include "base/visible_text.h"
 
 #include <errno.h>
@@ -9,6 +10,7 @@
 
 cli_words cli_typed;
 blv_message cli_why;
+static blv_arena texts; /* that live until the program ends */
 static const char *complaint_topic;
 static char last_complaint[4 * sizeof(blv_message)];
 
@@ -97,12 +99,19 @@ char *cli_text_end(cli_text *text) {
 }
 
 char *cli_print(const char *format, ...) {
-    char *text = NULL;
     va_list arguments;
     va_start(arguments, format);
-    int length = vasprintf(&text, format, arguments);
+    char *text = blv_arena_vprint(&texts, format, arguments);
     va_end(arguments);
-    return checked(length < 0 ? NULL : text);
+    return checked(text);
+}
+
+const char **cli_split(const char *list) {
+    char *rest = cli_print("%s", list);
+    const char **words = checked(blv_arena_alloc(&texts, strlen(list) + 2, sizeof *words));
+    for (const char **next = words; rest; next++)
+        *next = strsep(&rest, ",");
+    return words;
 }
 
 /* ---- The command line ---- */

@@ -1,6 +1,7 @@
 /* What every subcommand needs: exit codes, messages, memory, text, KEY=VALUE settings, numbers. */
 #pragma once
 
+#include "base/message.h"
 #include "base/text_stream.h"
 #include "bilevel/param.h"
 #include "bilevel/space.h"
@@ -17,6 +18,19 @@ enum {
     CLI_FAILED = 1,  /* diverged, an oracle failed, memory is short, a derivative is wrong */
     CLI_REJECTED = 2 /* bad usage or input, or output that cannot be written */
 };
+
+/* ---- Standard output and standard error: cli/terminal_text.c ----
+ *
+ * Whatever is printed there passes through one function, which shows control characters other than
+ * newlines and tabs, and marks of writing direction, in place of passing them on to a terminal:
+ * text from files, stores and suites cannot steer it. The escapes are those of JSON, so that JSON
+ * stays what it is. */
+
+/* To be called once, before anything is printed. The command ends where memory is short. */
+void cli_terminal_begin(void);
+/* Text from elsewhere within a line: the same with newlines and tabs. Lives until the program
+ * ends; "" for NULL. */
+const char *cli_shown(const char *text);
 
 /* ---- Messages on stderr, "bilevel solve: ..." ---- */
 
@@ -53,8 +67,11 @@ typedef blv_text_stream cli_text;
 FILE *cli_text_begin(cli_text *text);
 /* Closes the stream. Never NULL, to be freed. */
 char *cli_text_end(cli_text *text);
-/* As printf does; never NULL, to be freed. */
+/* As printf does; never NULL, lives until the program ends. */
 char *cli_print(const char *format, ...) BLV_PRINTF(1, 2);
+
+/* The words between the commas, followed by NULL; likewise. */
+const char **cli_split(const char *list);
 
 /* ---- The command line ---- */
 

@@ -1,9 +1,7 @@
 #include "cli/data_files.h"
-#include "base/message.h"
 #include "base/precision.h"
 #include "cli/outputs.h"
 #include "cli/rank_start.h"
-#include "cli/terminal_text.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -39,7 +37,6 @@ static blv_error take_memory(void *field, const char *text, blv_message *why) {
         copy[length - 1] = '\0';
     const bool well = cli_parse_whole(copy, UINT64_MAX >> shift, bytes) && *bytes > 0;
     *bytes <<= well ? shift : 0;
-    free(copy);
     return well ? BLV_OK
                 : blv_explain(why, BLV_E_VALUE,
                               "expected a whole number of bytes, or one with K, M, G or T");
@@ -138,14 +135,21 @@ void cli_part_try(const char *table, const char *part, const blv_dataset *whole)
 /* ---- At the top of a task ---- */
 
 void cli_print_kinds(const char *name, const char *kinds) {
-    char *line = cli_print("%s: %s", name, kinds);
-    fprintf(stderr, "%s\n", cli_shown(line));
-    free(line);
+    fprintf(stderr, "%s\n", cli_shown(cli_print("%s: %s", name, kinds)));
 }
 
 void cli_print_warning(void *unused, const char *line) {
     (void)unused;
     fprintf(stderr, "warning: %s\n", cli_shown(line));
+}
+
+static void list_warning(void *list, const char *line) {
+    cli_json_append(list, blv_json_string(line));
+}
+
+blv_error cli_warn(const blv_dataset *const *sets, const char *const *names, size_t count,
+                   json_t *list, blv_message *why) {
+    return blv_dataset_warn(sets, names, count, list ? list_warning : cli_print_warning, list, why);
 }
 
 /* ---- Rows as they are in their file ---- */

@@ -4,6 +4,7 @@
 
 #include "bilevel/dataset.h"
 #include "cli/arguments.h"
+#include "cli/printing.h"
 
 #include <stdio.h>
 
@@ -21,6 +22,9 @@ void cli_part_try(const char *table, const char *part, const blv_dataset *whole)
 /* At the top of a task, on standard error: the kinds of the columns, and a warning. */
 void cli_print_kinds(const char *name, const char *kinds);
 void cli_print_warning(void *unused, const char *line);
+/* What blv_dataset_warn says about sets: there, or in a list of JSON where that is not NULL. */
+blv_error cli_warn(const blv_dataset *const *sets, const char *const *names, size_t count,
+                   json_t *list, blv_message *why);
 
 /* The texts of the rows; NULL: they have none. The command ends where they cannot be read. */
 blv_row_texts *cli_row_texts_open(const blv_dataset *rows);

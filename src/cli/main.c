@@ -1,12 +1,9 @@
 /* bilevel COMMAND ...: picks the command, and sees to it that lost output is noticed. */
-#include "base/message.h"
 #include "bilevel/arithmetic.h"
 #include "cli/commands.h"
-#include "cli/json.h"
+#include "cli/printing.h"
 #include "cli/progress_line.h"
 #include "cli/rank_start.h"
-#include "cli/terminal_text.h"
-#include "cli/text_table.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -1,5 +1,4 @@
 #include "cli/outputs.h"
-#include "base/message.h"
 #include "cli/progress_line.h"
 #include "cli/rank_start.h"
 
@@ -132,11 +131,8 @@ void cli_file_reads(const char *path) {
 
 void cli_file_store(const char *path) {
     static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-        char *file = cli_print("%s%s", path, ends[i]);
-        cli_expect(note_file(file, STORE, false, &cli_why));
-        free(file);
-    }
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        cli_expect(note_file(cli_print("%s%s", path, ends[i]), STORE, false, &cli_why));
 }
 
 void cli_file_writes(const char *path) {
@@ -163,14 +159,6 @@ static void discard(void) {
     cli_signals_forget();
 }
 
-static void begin(cli_outputs *outputs) {
-    static bool noted;
-    if (!noted)
-        atexit(discard);
-    noted = true;
-    unfinished = outputs;
-}
-
 /* ---- Writing ---- */
 
 static blv_error open_one(cli_outputs *outputs, const char *path, blv_message *why) {
@@ -178,8 +166,9 @@ static blv_error open_one(cli_outputs *outputs, const char *path, blv_message *w
     for (size_t i = 0; i < outputs->count; i++)
         if (is_same(path, outputs->files[i]->path))
             return reject(path, outputs->files[i]->path, WRITES, why);
-    if (outputs->count == 0)
-        begin(outputs);
+    if (!unfinished)
+        atexit(discard);
+    unfinished = outputs;
     outputs->files = cli_grow(outputs->files, outputs->count + 1, sizeof outputs->files[0]);
     blv_atomic_file *file = cli_alloc(1, sizeof *file);
     outputs->files[outputs->count++] = file;

@@ -2,7 +2,6 @@
 
 #include "bilevel/cuda.h"
 #include "bilevel/registry.h"
-#include "bilevel/run.h"
 #include "cli/outputs.h"
 #include "cli/rank_start.h"
 #include "store/run_info.h"
@@ -68,10 +67,8 @@ static void note_files(const cli_instance *instance) {
     const char *folder = instance->options.data_folder;
     for (size_t i = 0; i < instance->settings.count; i++) {
         const char *value = instance->settings.items[i].value;
-        char *path = folder ? cli_print("%s/%s", folder, value) : NULL;
         cli_file_reads(value);
-        cli_file_reads(path);
-        free(path);
+        cli_file_reads(folder ? cli_print("%s/%s", folder, value) : NULL);
     }
 }
 

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,17 +98,16 @@ void cli_signals_end(void) {
  * them removes them. */
 void cli_signals_remove(const char *path) {
     char *copy = cli_print("%s", path);
-    for (size_t i = 0; copy && i < MOST_FILES; i++) {
+    for (size_t i = 0; i < MOST_FILES; i++) {
         char *none = NULL;
         if (atomic_compare_exchange_strong(&unfinished[i], &none, copy))
-            copy = NULL;
+            return;
     }
-    free(copy);
 }
 
 void cli_signals_forget(void) {
     for (size_t i = 0; i < MOST_FILES; i++)
-        free(atomic_exchange(&unfinished[i], NULL));
+        atomic_store(&unfinished[i], NULL);
 }
 
 /* ---- Progress ---- */
@@ -173,30 +171,24 @@ static int terminal_width(void) {
     return size.ws_col < NARROWEST ? NARROWEST : size.ws_col > WIDEST ? WIDEST : size.ws_col;
 }
 
-typedef struct text_line {
-    char text[2 * WIDEST];
-    size_t used;
-} text_line;
+/* The line that is being written. */
+static char line_text[2 * WIDEST];
 
-static void add(text_line *line, const char *format, ...) BLV_PRINTF(2, 3);
-
-static void add(text_line *line, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(line->text + line->used, sizeof line->text - line->used, format, args);
-    va_end(args);
-    line->used += n > 0 ? (size_t)n : 0;
-    line->used = line->used < sizeof line->text ? line->used : sizeof line->text - 1;
+/* NULL: memory is short, and nothing is shown. */
+static FILE *begin_line(void) {
+    memset(line_text, 0, sizeof line_text);
+    return fmemopen(line_text, sizeof line_text - 1, "w");
 }
 
-static void put_line(const text_line *line) {
+static void end_line(FILE *line) {
+    fclose(line);
     if (style == CLI_PROGRESS_LINES)
-        fprintf(stderr, "%s\n", line->text);
+        fprintf(stderr, "%s\n", line_text);
     if (style != CLI_PROGRESS_BAR)
         return;
     atomic_store(&line_drawn, true);
     clear();
-    fprintf(stderr, "%.*s", line_width - 1, line->text);
+    fprintf(stderr, "%.*s", line_width - 1, line_text);
 }
 
 /* Whether there is room for whole words. */
@@ -204,57 +196,61 @@ static bool is_wide(void) {
     return style == CLI_PROGRESS_LINES || line_width >= WIDE_LINE;
 }
 
-static void add_duration(text_line *line, double seconds, const char *after) {
+static void add_duration(FILE *line, double seconds, const char *after) {
     if (seconds < 99.95)
-        add(line, "%.1f s%s", seconds, after);
+        fprintf(line, "%.1f s%s", seconds, after);
     else if (seconds < 5999.5)
-        add(line, "%.0f min%s", seconds / 60.0, after);
+        fprintf(line, "%.0f min%s", seconds / 60.0, after);
     else
-        add(line, "%.1f h%s", seconds / 3600.0, after);
+        fprintf(line, "%.1f h%s", seconds / 3600.0, after);
 }
 
 /* f at the present x and y is shown where there is no certified Phi. */
-static void add_values(text_line *line, const blv_progress *p) {
+static void add_values(FILE *line, const blv_progress *p) {
     if (!isnan(p->phi))
-        add(line, "  Phi %.4g", p->phi);
+        fprintf(line, "  Phi %.4g", p->phi);
     else if (!isnan(p->f))
-        add(line, "  Phi ~%.4g", p->f);
+        fprintf(line, "  Phi ~%.4g", p->f);
     const char *const *names = blv_problem_definition(blv_run_problem(p->run))->measures;
     for (size_t i = 0; i < p->measure_count; i++)
         if (strcmp(names[i], "val_accuracy") == 0 && !isnan(p->measures[i]))
-            add(line, "  %s %.3f", is_wide() ? names[i] : "acc", p->measures[i]);
+            fprintf(line, "  %s %.3f", is_wide() ? names[i] : "acc", p->measures[i]);
     if (!isnan(p->metrics.gy_norm))
-        add(line, "  |gy| %.1e", p->metrics.gy_norm);
+        fprintf(line, "  |gy| %.1e", p->metrics.gy_norm);
     if (!isnan(p->metrics.d_norm))
-        add(line, "  |d| %.1e", p->metrics.d_norm);
+        fprintf(line, "  |d| %.1e", p->metrics.d_norm);
 }
 
 static void show(const blv_progress *p) {
     double share = ((double)piece_number + share_done(p)) / (double)piece_count;
     double elapsed = wall_clock() - work_began, limit = iteration_limit(p->run);
     int cells = is_wide() ? WIDE_BAR : NARROW_BAR, full = (int)(share * cells);
-    text_line line = {.used = 0};
+    FILE *line = begin_line();
+    if (!line)
+        return;
     if (style == CLI_PROGRESS_BAR)
-        add(&line, "[%.*s%.*s] ", full, "####################", cells - full,
-            "....................");
-    add(&line, "%s%siteration %" PRIu64, run_label, *run_label ? "  " : "", p->iteration);
+        fprintf(line, "[%.*s%.*s] ", full, "####################", cells - full,
+                "....................");
+    fprintf(line, "%s%siteration %" PRIu64, run_label, *run_label ? "  " : "", p->iteration);
     if (!isnan(limit))
-        add(&line, "/%.0f", limit);
-    add(&line, "  ");
+        fprintf(line, "/%.0f", limit);
+    fprintf(line, "  ");
     bool has_rest = share > 0.0 && share < 1.0;
-    add_duration(&line, elapsed, has_rest ? ", " : "");
+    add_duration(line, elapsed, has_rest ? ", " : "");
     if (has_rest)
-        add_duration(&line, elapsed * (1.0 - share) / share, " left");
-    add_values(&line, p);
-    put_line(&line);
+        add_duration(line, elapsed * (1.0 - share) / share, " left");
+    add_values(line, p);
+    end_line(line);
 }
 
 /* ---- The monitor ---- */
 
 static void say(const char *text) {
-    text_line line = {.used = 0};
-    add(&line, "%s%s%s", run_label, *run_label ? "  " : "", text);
-    put_line(&line);
+    FILE *line = begin_line();
+    if (!line)
+        return;
+    fprintf(line, "%s%s%s", run_label, *run_label ? "  " : "", text);
+    end_line(line);
 }
 
 /* What is shown has to be evaluated first: that may take a tenth of the time, not more. */

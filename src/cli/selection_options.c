@@ -1,5 +1,4 @@
 #include "cli/selection_options.h"
-#include "base/message.h"
 #include "cli/data_files.h"
 
 enum { MOST_THREADS = 256, MOST_COUNT = 1000000000 };
@@ -54,10 +53,6 @@ blv_error cli_selection_check(cli_selection_options *asked, blv_message *why) {
     return BLV_OK;
 }
 
-static void add_warning(void *list, const char *line) {
-    cli_json_append(list, blv_json_string(line));
-}
-
 /* The kinds of the columns and warnings, for the eyes or for the JSON. */
 static blv_error tell(cli_selection_options *asked, const blv_dataset *const *sets,
                       const char *const *names, size_t count, blv_message *why) {
@@ -71,8 +66,7 @@ static blv_error tell(cli_selection_options *asked, const blv_dataset *const *se
                                     warnings, NULL);
     else
         cli_print_kinds(asked->data, kinds);
-    return blv_dataset_warn(sets, names, count, asked->json ? add_warning : cli_print_warning,
-                            warnings, why);
+    return cli_warn(sets, names, count, warnings, why);
 }
 
 /* Nothing is learned from the rows to test on. */
@@ -87,8 +81,8 @@ static blv_error hold_out(const cli_selection_options *asked, double share, blv_
     return blv_dataset_relearn(part, 2, why);
 }
 
-static blv_error load(cli_selection_options *asked, double test_share, blv_dataset **rows,
-                      blv_dataset **test, blv_message *why) {
+blv_error cli_selection_load(cli_selection_options *asked, double test_share, blv_dataset **rows,
+                             blv_dataset **test, blv_message *why) {
     const char *const names[] = {asked->data, asked->test ? asked->test : "the part to test on"};
     blv_read_options reading = asked->reading;
     BLV_CHECK(blv_dataset_read(rows, asked->data, &reading, why));
@@ -107,9 +101,4 @@ static blv_error load(cli_selection_options *asked, double test_share, blv_datas
     BLV_CHECK(blv_dataset_align(both, names, count, why));
     BLV_CHECK(tell(asked, (const blv_dataset *const *)both, names, count, why));
     return asked->unscaled ? BLV_OK : blv_dataset_scale(both, count, BLV_SCALE_UNIT, why);
-}
-
-void cli_selection_load(cli_selection_options *asked, double test_share, blv_dataset **rows,
-                        blv_dataset **test) {
-    cli_expect(load(asked, test_share, rows, test, &cli_why));
 }

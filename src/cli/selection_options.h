@@ -4,7 +4,7 @@
 
 #include "bilevel/select.h"
 #include "cli/arguments.h"
-#include "cli/json.h"
+#include "cli/printing.h"
 
 typedef struct cli_selection_options {
     const char *data, *test; /* files; test may be NULL */
@@ -29,6 +29,6 @@ blv_error cli_selection_check(cli_selection_options *asked, blv_message *why);
 
 /* DATA, dense and with at least two classes, and test where it is given, in the columns and classes
  * of DATA; else test_share of DATA, above 0, is tested on, and not trained on. Scaled to [0, 1] by
- * the rows to train on unless that is not wanted. The command ends where that fails. */
-void cli_selection_load(cli_selection_options *asked, double test_share, blv_dataset **rows,
-                        blv_dataset **test);
+ * the rows to train on unless that is not wanted. */
+blv_error cli_selection_load(cli_selection_options *asked, double test_share, blv_dataset **rows,
+                             blv_dataset **test, blv_message *why);

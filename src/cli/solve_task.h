@@ -28,7 +28,8 @@ typedef struct cli_solve_task {
 
     blv_recorder recorder; /* of the present run, as the following */
     blv_execution execution;
-    char *run_trace, *run_out, *request;
+    const char *run_trace, *run_out;
+    char *request;
 } cli_solve_task;
 
 /* Solves with one or several; returns the exit code. */

@@ -1,7 +1,7 @@
 /* What came out of runs, as text on stdout. */
 #include "base/memory_limit.h"
+#include "cli/printing.h"
 #include "cli/solve_task.h"
-#include "cli/text_table.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -138,22 +138,14 @@ void cli_print_report(const cli_instance *instance, const blv_execution *e) {
 
 /* ---- Several runs ---- */
 
-/* The names of those that ended above their start, where y is no minimum of g, ... */
-typedef bool (*is_flagged)(const blv_certificate *certificate);
-
-static bool ended_above(const blv_certificate *c) {
-    return c->above_start;
-}
-
-static bool no_minimum(const blv_certificate *c) {
-    return !c->singular && c->minimum != BLV_YES;
-}
-
-static void print_flagged(const blv_comparison *comparison, is_flagged flagged, const char *what) {
+/* The names of those that ended above their start, or else where y may be no minimum of g. */
+static void print_flagged(const blv_comparison *comparison, bool above, const char *what) {
     size_t count = 0;
     for (size_t i = 0; i < comparison->ran; i++) {
         const blv_comparison_row *row = &comparison->rows[i];
-        if (row->solution->certified && flagged(&row->solution->certificate))
+        const blv_certificate *c = &row->solution->certificate;
+        bool is_flagged = above ? c->above_start : !c->singular && c->minimum != BLV_YES;
+        if (row->solution->certified && is_flagged)
             printf("%s%s", count++ ? ", " : what, row->solver->name);
     }
     printf("%s", count ? ".\n" : "");
@@ -188,8 +180,8 @@ void cli_print_comparison(const cli_instance *instance, const blv_comparison *co
            "Calls are counted for each sample, all oracles and the setup together.\n",
            bounded ? "; x is bounded,\nso that |x - P(x - t grad Phi(x))|/t replaces |grad Phi|"
                    : "");
-    print_flagged(comparison, ended_above, "Ended ABOVE ITS START: ");
-    print_flagged(comparison, no_minimum, "y is not known to be a minimum of g: ");
+    print_flagged(comparison, true, "Ended ABOVE ITS START: ");
+    print_flagged(comparison, false, "y is not known to be a minimum of g: ");
     if (left_out.rows > 0)
         printf("\nNot run\n");
     cli_table_print(&left_out, INDENT, stdout);

@@ -1,5 +1,4 @@
 #include "cli/store_options.h"
-#include "base/message.h"
 #include "cli/outputs.h"
 #include "cli/rank_start.h"
 
@@ -42,7 +41,7 @@ const cli_argument cli_store_file_table[] = {
 
 /* ---- Which file ---- */
 
-/* Where the user's programs keep what they remember; NULL when that is not known. To be freed. */
+/* Where the user's programs keep what they remember; NULL when that is not known. */
 static char *usual_path(void) {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     if (state && state[0] == '/')
@@ -51,12 +50,10 @@ static char *usual_path(void) {
 }
 
 /* The folders above the file, for its owner only. */
-static void make_folders(char *path) {
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(path, 0700); /* those that are there already stay as they are */
-        *slash = '/';
-    }
+static void make_folders(const char *path) {
+    for (const char *slash = path; (slash = strchr(slash + 1, '/'));)
+        mkdir(cli_print("%.*s", (int)(slash - path), path),
+              0700); /* there already: stays as it is */
 }
 
 /* The file that the user named: NULL where there is none, "" where no store is wanted. */
@@ -68,17 +65,16 @@ static const char *named_path(const cli_store_choice *choice) {
     return is_off ? "" : named && *named ? named : NULL;
 }
 
-/* The same, else the usual file; to be freed. */
-static char *chosen_path(const cli_store_choice *choice) {
+/* The same, else the usual file. */
+static const char *chosen_path(const cli_store_choice *choice) {
     const char *named = named_path(choice);
-    return named ? cli_print("%s", named) : usual_path();
+    return named ? named : usual_path();
 }
 
 void cli_store_note(void) {
-    char *path = chosen_path(&(cli_store_choice){0});
+    const char *path = chosen_path(&(cli_store_choice){0});
     if (path && *path)
         cli_file_store(path);
-    free(path);
 }
 
 bool cli_store_is_named(const cli_store_choice *choice) {
@@ -90,7 +86,7 @@ bool cli_store_is_named(const cli_store_choice *choice) {
 
 int cli_store_try(blv_store **store, const cli_store_choice *choice) {
     const bool is_named = named_path(choice);
-    char *path = chosen_path(choice);
+    const char *path = chosen_path(choice);
     *store = NULL;
     blv_error error = BLV_OK;
     if (path && !is_named)
@@ -100,7 +96,6 @@ int cli_store_try(blv_store **store, const cli_store_choice *choice) {
         error = blv_store_open(store, path, BLV_STORE_CREATE, &cli_why);
     } else if (!path)
         cli_complain("the run is not stored: neither XDG_STATE_HOME nor HOME names a folder");
-    free(path);
     if (error == BLV_E_MEMORY || is_named)
         return cli_exit_code(error);
     if (error != BLV_OK)
@@ -135,7 +130,7 @@ blv_store *cli_store_open(const cli_store_choice *choice, double checkpoint_seco
 }
 
 blv_store *cli_store_look(const cli_store_choice *choice) {
-    char *path = chosen_path(choice);
+    const char *path = chosen_path(choice);
     struct stat about;
     if (!path || !*path)
         cli_die("there is no run store: BILEVEL_STORE is none, or there is no HOME");
@@ -146,7 +141,6 @@ blv_store *cli_store_look(const cli_store_choice *choice) {
                               cli_rank_writes() ? BLV_STORE_EXISTING : BLV_STORE_COPY, &cli_why));
     cli_rank_word(0); /* copies are made before the first rank changes it */
     atexit(close_store);
-    free(path);
     return opened;
 }
 

@@ -4,10 +4,8 @@
  * after color), or when the number of features is a square from 8x8 on, no value is negative, and
  * the features have no names other than numbered ones (x0, x1, ... or pixel1, pixel2, ...). */
 #include "cli/suspect_images.h"
-#include "base/message.h"
 #include "base/rank_exchange.h"
 #include "cli/data_files.h"
-#include "report/contact_sheet.h"
 #include "report/html.h"
 
 #include <ctype.h>
@@ -148,19 +146,6 @@ bool cli_rows_are_images(const cli_image *given, const blv_task_sets *sets) {
 
 /* ---- The pictures ---- */
 
-static void find_range(report_picture *pictures, size_t count, size_t values) {
-    double low = INFINITY, high = -INFINITY;
-    for (size_t i = 0; i < count * values; i++) {
-        double value = pictures[i / values].values[i % values];
-        low = fmin(low, value);
-        high = fmax(high, value);
-    }
-    for (size_t i = 0; i < count; i++) {
-        pictures[i].low = low;
-        pictures[i].high = high;
-    }
-}
-
 static void put_caption(const blv_dataset_view *v, const blv_clean_result *r, size_t row,
                         char caption[CAPTION]) {
     const char *label = v->class_names[v->label[row]];
@@ -176,17 +161,24 @@ static void put_pictures(FILE *out, const cli_image *image, const blv_task_sets 
     report_picture *pictures = cli_alloc(count, sizeof *pictures);
     double *values = cli_alloc(count * sets->features, sizeof *values);
     char(*captions)[CAPTION] = cli_alloc(count, sizeof *captions);
-    for (size_t i = 0; i < count; i++) {
+    double low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < count; i++)
         read_row(sets, r->order[i], values + i * sets->features);
+    for (size_t i = 0; i < count * sets->features; i++) {
+        low = fmin(low, values[i]);
+        high = fmax(high, values[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
         put_caption(blv_dataset_view_of(sets->train), r, r->order[i], captions[i]);
         pictures[i] = (report_picture){.width = image->width,
                                        .height = image->height,
                                        .channels = image->channels,
                                        .planar = image->planar,
                                        .values = values + i * sets->features,
+                                       .low = low,
+                                       .high = high,
                                        .caption = captions[i]};
     }
-    find_range(pictures, count, sets->features);
     cli_expect(report_contact_sheet(out, pictures, count));
     free(pictures);
     free(values);
@@ -237,14 +229,11 @@ char *cli_suspect_sheet(const cli_image *given, const blv_task_sets *sets,
                         const blv_clean_result *r) {
     const cli_image image = image_of(given, sets);
     size_t count = r->suspects < SHOWN ? r->suspects : SHOWN;
-    char title[96];
     if (count == 0)
         return NULL;
     cli_text text;
     FILE *out = cli_text_begin(&text);
-    snprintf(title, sizeof title, "The %zu most suspicious of %zu suspect rows", count,
-             r->suspects);
-    report_html_element(out, "h3", title);
+    report_html_print(out, "h3", "The %zu most suspicious of %zu suspect rows", count, r->suspects);
     if (image.width > 0)
         put_pictures(out, &image, sets, r, count);
     else

@@ -1,6 +1,6 @@
 #include "cli/task_hooks.h"
-#include "base/message.h"
 #include "cli/outputs.h"
+#include "cli/printing.h"
 #include "cli/rank_start.h"
 
 #include <math.h>
@@ -61,19 +61,9 @@ static void on_end(void *context, const blv_task_run *which, const blv_run_end *
 
 /* ---- What is known of a run ---- */
 
-void cli_facts_text(cli_task_facts *facts, const char *name, const char *text) {
-    cli_expect(blv_values_add_text(&facts->values, name, text));
-}
-
-void cli_facts_number(cli_task_facts *facts, const char *name, double number, const char *word) {
-    if (number > 0.0)
-        cli_expect(blv_values_add_real(&facts->values, name, number));
-    else
-        cli_facts_text(facts, name, word);
-}
-
-void cli_facts_whole(cli_task_facts *facts, const char *name, uint64_t number) {
-    cli_expect(blv_values_add_int(&facts->values, name, (int64_t)number));
+void cli_facts_number(blv_values *facts, const char *name, double number, const char *word) {
+    cli_expect(number > 0.0 ? blv_values_add_real(facts, name, number)
+                            : blv_values_add_text(facts, name, word));
 }
 
 /* ---- The command ---- */
@@ -143,14 +133,14 @@ void cli_resume_files(const blv_field *table, void *request, const cli_resume *r
 
 void cli_task_begin(cli_task_hooks *task, const char *kind, const blv_field *table,
                     const void *request, cli_task_options *options) {
-    task->facts.request = blv_record_text(table, request);
-    cli_expect(task->facts.request ? BLV_OK : BLV_E_MEMORY);
+    task->request = blv_record_text(table, request);
+    cli_expect(task->request ? BLV_OK : BLV_E_MEMORY);
     task->session.facts = (blv_run_info){.size = sizeof(blv_run_info),
                                          .kind = kind,
                                          .command_count = cli_typed.count,
                                          .command = cli_typed.items,
-                                         .request = task->facts.request,
-                                         .problem_parameters = task->facts.values};
+                                         .request = task->request,
+                                         .problem_parameters = task->facts};
     cli_task_open(options);
     task->session.recorder = (blv_recorder){.store = options->opened,
                                             .checkpoint_seconds = options->checkpoint_seconds,
@@ -158,6 +148,7 @@ void cli_task_begin(cli_task_hooks *task, const char *kind, const blv_field *tab
     task->session.resumed = options->resumed;
     task->session.all_rows = options->all_rows;
     task->store_is_named = options->store_is_named;
+    task->json = options->json;
     cli_progress_begin(options->progress);
     task->hooks = (blv_task_hooks){.size = sizeof task->hooks,
                                    .context = task,
@@ -170,11 +161,6 @@ void cli_task_begin(cli_task_hooks *task, const char *kind, const blv_field *tab
                                    .note = cli_note};
 }
 
-void cli_task_leave(cli_task_hooks *task) {
-    (void)task;
-    cli_progress_end();
-}
-
 static blv_run_status status_of(int code, const blv_run_info *end) {
     if (code != CLI_DONE)
         return cli_signalled() ? BLV_STATUS_INTERRUPTED : BLV_STATUS_FAILED;
@@ -183,7 +169,7 @@ static blv_run_status status_of(int code, const blv_run_info *end) {
 
 static int end_task(cli_task_hooks *task, int code, const char *why, const blv_run_info *end) {
     blv_run_info whole = *end;
-    cli_task_leave(task);
+    cli_progress_end();
     whole.size = sizeof whole;
     whole.status = status_of(code, end);
     if (!whole.message)
@@ -201,19 +187,20 @@ int cli_task_fail(cli_task_hooks *task, int code, const char *why) {
     return end_task(task, code, why, &(blv_run_info){.phi = NAN, .grad_norm = NAN});
 }
 
-int cli_task_report(cli_task_hooks *task, char *message, const json_t *result, blv_run_info end) {
+int cli_task_report(cli_task_hooks *task, json_t *result, blv_run_info end) {
     char *text = json_dumps(result, JSON_COMPACT);
     cli_expect(text ? BLV_OK : BLV_E_MEMORY);
-    end.message = message;
     end.result = text;
     int code = end_task(task, CLI_DONE, NULL, &end);
-    free(message);
+    if (task->json)
+        cli_json_print(json_incref(result));
+    json_decref(result);
     free(text);
     return code;
 }
 
 void cli_task_close(cli_task_hooks *task) {
-    cli_task_leave(task);
-    free(task->facts.request);
-    blv_values_free(&task->facts.values);
+    cli_progress_end();
+    free(task->request);
+    blv_values_free(&task->facts);
 }

@@ -2,10 +2,10 @@
  * signal and record it in the run store, new or resumed.
  *
  *     cli_task_hooks task = {0};
- *     cli_facts_whole(&task.facts, "folds", 5);              what a new run is known by
+ *     blv_values_add_int(&task.facts, "folds", 5);           what a new run is known by
  *     cli_task_begin(&task, "clean", request_fields, &asked, &asked.task);
  *     blv_error error = blv_clean(..., &task.hooks, &why);
- *     cli_task_leave(&task);
+ *     cli_progress_end();
  *     ... write files ...
  *     code = cli_task_fail(&task, code, why.text); or cli_task_report
  *     cli_task_close(&task); */
@@ -52,35 +52,28 @@ extern const blv_field cli_setting_fields[]; /* of a blv_setting, in requests */
 /* Completes the options of a request that was read from the store. */
 void cli_task_resume(cli_task_options *options, const cli_resume *resume);
 
-/* What a new stored run begins with: values that it is known by, beside solver and options. */
-typedef struct cli_task_facts {
-    char *request;
-    blv_values values;
-} cli_task_facts;
-void cli_facts_text(cli_task_facts *facts, const char *name, const char *text);
-/* word: in place of the number where it is 0 */
-void cli_facts_number(cli_task_facts *facts, const char *name, double number, const char *word);
-void cli_facts_whole(cli_task_facts *facts, const char *name, uint64_t number);
+/* Adds a number to what a run is known by; word: in place of the number where it is 0 */
+void cli_facts_number(blv_values *facts, const char *name, double number, const char *word);
 
 typedef struct cli_task_hooks {
     blv_task_session session; /* first: hooks take either */
-    cli_task_facts facts;
+    blv_values facts;         /* what a new stored run is known by, beside solver and options */
+    char *request;
     blv_task_hooks hooks; /* for the task */
     const char *trace;    /* file that gets the trace of its runs; NULL: none */
-    bool store_is_named;
+    bool store_is_named, json;
 } cli_task_hooks;
 
 /* Begins a run whose request has this table, new or resumed. The command ends where that fails.
- * From here on signals stop the task and progress is shown, until the end. */
+ * From here on signals stop the task and progress is shown, until cli_progress_end. */
 void cli_task_begin(cli_task_hooks *task, const char *kind, const blv_field *table,
                     const void *request, cli_task_options *options);
-/* Ends progress and signals: the task has returned. */
-void cli_task_leave(cli_task_hooks *task);
 /* The task has failed, or was stopped with nothing to show: its exit code, and why (NULL: that is
  * said). Returns the code. */
 int cli_task_fail(cli_task_hooks *task, int code, const char *why);
-/* The work is done, files are written: message (freed here) and result as JSON for the store, with
- * iterations, seconds, phi and grad_norm of end; end.status may be BLV_STATUS_INTERRUPTED where a
- * signal ended it with something to show. Returns the exit code of the command. */
-int cli_task_report(cli_task_hooks *task, char *message, const json_t *result, blv_run_info end);
+/* The work is done, files are written: result for the store, and for standard output with --json,
+ * and released; with message, iterations, seconds, phi and grad_norm of end. end.status may be
+ * BLV_STATUS_INTERRUPTED where a signal ended it with something to show. Returns the exit code of
+ * the command. */
+int cli_task_report(cli_task_hooks *task, json_t *result, blv_run_info end);
 void cli_task_close(cli_task_hooks *task);

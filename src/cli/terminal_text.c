@@ -1,5 +1,3 @@
-#include "cli/terminal_text.h"
-#include "base/arena.h"
 #include "base/visible_text.h"
 #include "cli/common.h"
 
@@ -93,12 +91,11 @@ void cli_terminal_begin(void) {
 /* ---- Within a line ---- */
 
 const char *cli_shown(const char *text) {
-    static blv_arena shown;
     if (!text || blv_is_visible(text))
         return text ? text : "";
     char *visible = blv_visible_copy(text);
-    const char *kept = visible ? blv_arena_copy(&shown, visible) : NULL;
+    cli_expect(visible ? BLV_OK : BLV_E_MEMORY);
+    const char *kept = cli_print("%s", visible);
     free(visible);
-    cli_expect(kept ? BLV_OK : BLV_E_MEMORY);
     return kept;
 }

@@ -1,13 +1,9 @@
 #include "cli/training_options.h"
-#include "base/message.h"
 #include "bilevel/registry.h"
-#include "bilevel/solver.h"
 #include "cli/data_files.h"
 #include "cli/rank_start.h"
-#include "store/run_info.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -142,11 +138,11 @@ blv_task_sets *cli_training_read(const cli_training *t, const char *truth) {
 
 /* ---- What is recorded and printed ---- */
 
-void cli_facts_training(cli_task_facts *facts, const cli_training *t, double usual_val_share) {
-    cli_facts_text(facts, "train", t->train);
-    cli_facts_text(facts, "val", t->val ? t->val : "none");
-    cli_facts_text(facts, "test", t->test ? t->test : "none");
-    cli_facts_text(facts, "scaling", scaling_words[t->scaling]);
+void cli_facts_training(blv_values *facts, const cli_training *t, double usual_val_share) {
+    cli_expect(blv_values_add_text(facts, "train", t->train));
+    cli_expect(blv_values_add_text(facts, "val", t->val ? t->val : "none"));
+    cli_expect(blv_values_add_text(facts, "test", t->test ? t->test : "none"));
+    cli_expect(blv_values_add_text(facts, "scaling", scaling_words[t->scaling]));
     const double share = t->val_share > 0.0 ? t->val_share : usual_val_share;
     if (!t->val && share > 0.0)
         cli_facts_number(facts, "val_share", share, NULL);
@@ -169,11 +165,4 @@ void cli_print_stored(int64_t run) {
     if (run)
         printf("Stored as run %" PRId64 "; 'bilevel report %" PRId64 "' writes a page about it\n",
                run, run);
-}
-
-void cli_format_share(double value, char text[CLI_CELL]) {
-    if (isnan(value))
-        snprintf(text, CLI_CELL, "-");
-    else
-        snprintf(text, CLI_CELL, "%.4f", value);
 }

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "cli/arguments.h"
-#include "cli/json.h"
+#include "cli/printing.h"
 #include "cli/problem_choice.h"
 #include "cli/task_hooks.h"
-#include "store/record.h"
+#include "store/run_info.h"
 
 typedef struct cli_training {
     const char *train, *val, *test; /* files; val and test may be NULL */
@@ -46,8 +46,7 @@ blv_task_sets *cli_training_read(const cli_training *training, const char *truth
 
 /* Values that a run is known by. usual_val_share: where none is given; 0: there is
  * none then. */
-void cli_facts_training(cli_task_facts *facts, const cli_training *training,
-                        double usual_val_share);
+void cli_facts_training(blv_values *facts, const cli_training *training, double usual_val_share);
 
 /* Adds the names of the files, the kinds of the columns and the warnings. */
 void cli_training_describe(json_t *object, const cli_training *training, const blv_task_sets *sets);
@@ -66,10 +65,6 @@ void cli_print_stored(int64_t run);
         BLV_FIELD_RECORD("setup_counts", type, setup_counts, blv_counts_fields),                   \
         BLV_FIELD_WITH("certificate", type, certificate, RECORD, BLV_WHEN(type, certified),        \
                        .fields = blv_certificate_fields)
-/* A share or a loss for a table; "-" where it is not known. */
-enum { CLI_CELL = 24 };
-void cli_format_share(double value, char text[CLI_CELL]);
-
 /* `bilevel resume` of a run of these commands. */
 int cli_clean_resume(const cli_resume *resume);
 int cli_tune_resume(const cli_resume *resume);

@@ -1,8 +1,8 @@
 /* PNG: a signature, then chunks of length, name, data and checksum. Each line of pixels begins with
  * the number of its filter, 0: none. */
-#include "report/contact_sheet.h"
-
-#include "bilevel/solver.h"
+#include "base/text_stream.h"
+#include "bilevel/status.h"
+#include "report/html.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,21 +14,15 @@ static void put_number(unsigned char *at, unsigned long number) {
         at[i] = (unsigned char)(number >> (24 - 8 * i) & 255);
 }
 
-/* Bytes that were reserved before. */
-static void add_bytes(report_bytes *file, const void *bytes, size_t size) {
-    memcpy(file->data + file->size, bytes, size);
-    file->size += size;
-}
-
-static void add_chunk(report_bytes *file, const char *name, const void *bytes, size_t size) {
+static void add_chunk(FILE *file, const char *name, const void *bytes, size_t size) {
     unsigned char length[4], checksum[4];
     unsigned long crc = crc32(0, (const unsigned char *)name, 4);
     put_number(length, (unsigned long)size);
     put_number(checksum, crc32(crc, bytes, (uInt)size));
-    add_bytes(file, length, sizeof length);
-    add_bytes(file, name, 4);
-    add_bytes(file, bytes, size);
-    add_bytes(file, checksum, sizeof checksum);
+    fwrite(length, 1, sizeof length, file);
+    fputs(name, file);
+    fwrite(bytes, 1, size, file);
+    fwrite(checksum, 1, sizeof checksum, file);
 }
 
 static unsigned char shade(double value, double low, double high) {
@@ -62,9 +56,8 @@ static unsigned char *pack_lines(const report_picture *p, uLongf *packed_size) {
     return packed;
 }
 
-blv_error report_picture_png(const report_picture *p, report_bytes *file) {
-    static const unsigned char signature[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
-    enum { HEADER = 13, BITS = 8, GRAY = 0, RGB = 2, CHUNKS = 3, AROUND = 12 };
+blv_error report_picture_png(const report_picture *p, report_bytes *png) {
+    enum { HEADER = 13, BITS = 8, GRAY = 0, RGB = 2 };
     unsigned char header[HEADER] = {0};
     put_number(header, (unsigned long)p->width);
     put_number(header + 4, (unsigned long)p->height);
@@ -73,17 +66,18 @@ blv_error report_picture_png(const report_picture *p, report_bytes *file) {
 
     uLongf packed_size = 0;
     unsigned char *packed = pack_lines(p, &packed_size);
-    *file = (report_bytes){0};
-    if (packed)
-        file->data = malloc(sizeof signature + CHUNKS * AROUND + HEADER + packed_size);
-    if (file->data) {
-        add_bytes(file, signature, sizeof signature);
+    blv_text_stream text = {0};
+    FILE *file = packed ? blv_text_open(&text) : NULL;
+    if (file) {
+        fputs("\x89PNG\r\n\x1a\n", file);
         add_chunk(file, "IHDR", header, sizeof header);
         add_chunk(file, "IDAT", packed, packed_size);
         add_chunk(file, "IEND", "", 0);
     }
     free(packed);
-    return file->data ? BLV_OK : BLV_E_MEMORY;
+    png->data = blv_text_close(&text);
+    png->size = text.size;
+    return png->data ? BLV_OK : BLV_E_MEMORY;
 }
 
 blv_error report_contact_sheet(FILE *out, const report_picture *pictures, size_t count) {

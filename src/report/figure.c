@@ -2,7 +2,6 @@
 
 #include "base/message.h"
 #include "base/text_stream.h"
-#include "bilevel/solver.h"
 #include "store/record.h"
 
 #include <math.h>
@@ -16,14 +15,11 @@ enum { MOST_POINTS = 1000 };
 
 /* The ridge that a run has chosen in the end; rows of others are left out. NaN: it chose none. */
 static double chosen_ridge(const blv_stored_run *run) {
-    typedef struct result {
-        double ridge;
-    } result;
-    static const blv_field fields[] = {BLV_FIELD(result, ridge, REAL), {0}};
-    result r = {NAN};
-    if (!run->info->result || blv_record_parse(fields, &r, run->info->result, NULL) != BLV_OK)
-        r.ridge = NAN;
-    return r.ridge;
+    static const blv_field fields[] = {{.name = "ridge", .kind = BLV_KIND_REAL}, {0}};
+    double ridge = NAN;
+    if (run->info->result)
+        blv_record_parse(fields, &ridge, run->info->result, NULL);
+    return ridge;
 }
 
 /* The last fold, from 1; 0: the run is a single one. */

@@ -2,11 +2,10 @@
 /* The script and the numbers go to gnuplot's standard input, the picture comes from its standard
  * output: no file and no text of the user is named in a command. Texts are quoted with ', inside
  * of which gnuplot replaces nothing. */
-#include "report/gnuplot.h"
+#include "report/figure.h"
 
 #include "base/message.h"
 #include "base/text_stream.h"
-#include "bilevel/solver.h"
 
 #include <errno.h>
 #include <math.h>

@@ -34,13 +34,13 @@ void report_html_element(FILE *out, const char *tag, const char *text) {
     fprintf(out, "</%s>\n", tag);
 }
 
-void report_html_paragraph(FILE *out, const char *format, ...) {
+void report_html_print(FILE *out, const char *tag, const char *format, ...) {
     char text[2048];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    report_html_element(out, "p", text);
+    report_html_element(out, tag, text);
 }
 
 void report_page_begin(FILE *out, const char *title) {

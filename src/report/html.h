@@ -3,7 +3,7 @@
  *
  *     report_page_begin(out, "title");
  *     report_html_element(out, "h2", "Rows that look wrong");
- *     report_contact_sheet(out, pictures, count);        report/contact_sheet.h
+ *     report_contact_sheet(out, pictures, count);
  *     report_page_end(out);
  *
  * The same parts without begin and end are a fragment, which can be attached to a run under a name
@@ -22,8 +22,8 @@ void report_page_end(FILE *out);
 void report_html_text(FILE *out, const char *text);
 /* <tag>text</tag> */
 void report_html_element(FILE *out, const char *tag, const char *text);
-/* <p>text</p> of a format; at most 2047 bytes. */
-void report_html_paragraph(FILE *out, const char *format, ...) BLV_PRINTF(2, 3);
+/* The same of a format; at most 2047 bytes. */
+void report_html_print(FILE *out, const char *tag, const char *format, ...) BLV_PRINTF(3, 4);
 
 /* ---- Tables: wide ones can be moved sideways on a narrow screen ---- */
 
@@ -48,3 +48,18 @@ void report_html_image(FILE *out, const char *type, const void *bytes, size_t si
 void report_html_drawing(FILE *out, const char *svg, const char *caption);
 /* Bytes in base 64. */
 void report_html_base64(FILE *out, const void *bytes, size_t size);
+
+/* Rows of pixel values as a small picture. */
+typedef struct report_picture {
+    size_t width, height;
+    size_t channels;      /* 1: gray, 3: RGB */
+    bool planar;          /* all red values first, then green, then blue; else pixel by pixel */
+    const double *values; /* width * height * channels of them, line after line */
+    double low, high;     /* become black and white; what lies outside is cut off */
+    const char *caption;
+} report_picture;
+
+/* A picture as a PNG file; its bytes are to be freed. */
+blv_error report_picture_png(const report_picture *picture, report_bytes *file);
+/* Writes a grid of pictures; as many beside each other as the screen has space for. */
+blv_error report_contact_sheet(FILE *out, const report_picture *pictures, size_t count);

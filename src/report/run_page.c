@@ -3,11 +3,9 @@
 #include "base/arena.h"
 #include "base/message.h"
 #include "bilevel/registry.h"
-#include "bilevel/solver.h"
-#include "report/gnuplot.h"
+#include "report/figure.h"
 #include "report/html.h"
 #include "report/table.h"
-#include "report/task_result.h"
 #include "store/record.h"
 
 #include <inttypes.h>
@@ -105,11 +103,11 @@ static void put_solution(page *p, size_t i) {
     const result *r = &p->results[i];
     const blv_value *tight = blv_values_find(&r->certificate, "tight");
     if (isnan(run->phi)) {
-        report_html_paragraph(p->out, "%.80s: no run has a certified Phi.", or_dash(run->problem));
+        report_html_print(p->out, "p", "%.80s: no run has a certified Phi.", or_dash(run->problem));
         return;
     }
-    report_html_paragraph(
-        p->out,
+    report_html_print(
+        p->out, "p",
         "%.80s: the least certified Phi is %s, with |grad Phi| = %s. %.100s reached it "
         "(run %" PRId64 ") in %s iterations and %s seconds.%s",
         or_dash(run->problem), number(p, "%.10g", run->phi),
@@ -306,11 +304,9 @@ static const blv_values *at_the_end(const blv_values *end, const blv_values *sta
 static void put_run(const page *p, size_t i) {
     const blv_run_info *run = p->runs[i]->info;
     const result *r = &p->results[i];
-    char title[256];
-    snprintf(title, sizeof title, "Run %" PRId64 ": %.200s", run->id,
-             p->asked->groups->group[p->runs[i]->group].label);
     fputs("<details>", p->out);
-    report_html_element(p->out, "summary", title);
+    report_html_print(p->out, "summary", "Run %" PRId64 ": %.200s", run->id,
+                      p->asked->groups->group[p->runs[i]->group].label);
     put_facts(p->out, run);
     report_html_values(p->out, "Certificate", &r->certificate);
     report_html_values(p->out, "On the data", &r->measures);
@@ -357,7 +353,7 @@ static blv_error put_body(page *p) {
 static blv_error put_page(page *p) {
     const blv_run_groups *groups = p->asked->groups;
     const blv_run_info *first = p->runs[0]->info;
-    char title[160], footer[80];
+    char title[160];
     snprintf(title, sizeof title, "%.80s: %zu run%s", or_dash(first->problem), p->count,
              p->count == 1 ? "" : "s");
     if (p->count == 1)
@@ -367,20 +363,19 @@ static blv_error put_page(page *p) {
     report_page_begin(p->out, p->asked->title ? p->asked->title : title);
     report_html_element(p->out, "h1", p->asked->title ? p->asked->title : title);
     BLV_CHECK(put_body(p));
-    snprintf(footer, sizeof footer, "Written by bilevel %.40s.", blv_version());
-    report_html_element(p->out, "footer", footer);
+    report_html_print(p->out, "footer", "Written by bilevel %.40s.", blv_version());
     report_page_end(p->out);
     return BLV_OK;
 }
 
 blv_error report_run_page_put(const report_run_page *asked, FILE *out, blv_message *why) {
     page p = {.asked = asked, .count = asked->groups->count, .out = out, .why = why};
-    p.runs = calloc(p.count + 1, sizeof *p.runs);
-    p.results = calloc(p.count + 1, sizeof *p.results);
-    blv_error error = p.runs && p.results ? BLV_OK : BLV_E_MEMORY;
-    for (size_t i = 0; i < p.count && p.runs; i++)
+    p.runs = blv_arena_alloc(&p.arena, p.count, sizeof *p.runs);
+    p.results = blv_arena_alloc(&p.arena, p.count, sizeof *p.results);
+    blv_error error = p.arena.failed ? BLV_E_MEMORY : BLV_OK;
+    for (size_t i = 0; i < p.count && error == BLV_OK; i++)
         p.runs[i] = &asked->groups->runs[i];
-    if (p.runs)
+    if (error == BLV_OK)
         qsort(p.runs, p.count, sizeof *p.runs, compare_runs);
     for (size_t i = 0; i < p.count && error == BLV_OK; i++) {
         const char *text = p.runs[i]->info->result;
@@ -391,10 +386,8 @@ blv_error report_run_page_put(const report_run_page *asked, FILE *out, blv_messa
         error = put_page(&p);
     if (error == BLV_OK && p.arena.failed)
         error = BLV_E_MEMORY;
-    blv_arena_free(&p.arena);
     for (size_t i = 0; i < p.count && p.results; i++)
         blv_record_free(result_fields, &p.results[i]);
-    free(p.runs);
-    free(p.results);
+    blv_arena_free(&p.arena);
     return error;
 }

@@ -1,7 +1,5 @@
-#include "report/task_result.h"
-
-#include "bilevel/solver.h"
 #include "report/html.h"
+#include "report/run_page.h"
 #include "report/table.h"
 #include "store/record.h"
 
@@ -9,47 +7,16 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- Records of the results ---- */
-
-typedef struct model {
-    char *name;
-    double val_accuracy, test_accuracy, held_out_loss, held_out_accuracy, test_loss;
-    double held_out_rmse, held_out_r2, test_rmse, test_r2;
-} model;
-static const blv_field model_fields[] = {BLV_FIELD(model, name, TEXT),
-                                         BLV_FIELD(model, val_accuracy, REAL),
-                                         BLV_FIELD(model, test_accuracy, REAL),
-                                         BLV_FIELD(model, held_out_loss, REAL),
-                                         BLV_FIELD(model, held_out_accuracy, REAL),
-                                         BLV_FIELD(model, held_out_rmse, REAL),
-                                         BLV_FIELD(model, held_out_r2, REAL),
-                                         BLV_FIELD(model, test_rmse, REAL),
-                                         BLV_FIELD(model, test_r2, REAL),
-                                         BLV_FIELD(model, test_loss, REAL),
-                                         {0}};
-
-typedef struct truth {
-    uint64_t wrong, found;
-    double recall, precision, auroc_probability;
-} truth;
-static const blv_field truth_fields[] = {BLV_FIELD(truth, wrong, WHOLE),
-                                         BLV_FIELD(truth, found, WHOLE),
-                                         BLV_FIELD(truth, recall, REAL),
-                                         BLV_FIELD(truth, precision, REAL),
-                                         BLV_FIELD(truth, auroc_probability, REAL),
-                                         {0}};
-
 typedef struct result {
     uint64_t rows, suspects;
     double estimated_wrong, false_alarms;
     bool all_may_be_right;
     char **cautions;
     size_t caution_count;
-    bool has_truth;
-    truth truth;
-    char *models;    /* JSON: {key: model} */
-    char *model;     /* clean */
-    bool real, kept; /* tune */
+    blv_values truth; /* clean; empty: not known */
+    char *models;     /* JSON: {key: {"name", numbers}} */
+    char *model;      /* clean */
+    bool real, kept;  /* tune */
     double gain, gain_error;
     char *penalty_of; /* JSON: {name: penalty} */
 } result;
@@ -59,11 +26,7 @@ static const blv_field result_fields[] = {BLV_FIELD(result, rows, WHOLE),
                                           BLV_FIELD(result, false_alarms, REAL),
                                           BLV_FIELD(result, all_may_be_right, BOOL),
                                           BLV_FIELD_ARRAY(result, cautions, caution_count, TEXTS),
-                                          {.name = "truth",
-                                           .kind = BLV_KIND_RECORD,
-                                           .offset = offsetof(result, truth),
-                                           .fields = truth_fields,
-                                           .when = 1 + offsetof(result, has_truth)},
+                                          BLV_FIELD(result, truth, VALUES),
                                           BLV_FIELD(result, models, JSON),
                                           BLV_FIELD(result, model, TEXT),
                                           BLV_FIELD(result, real, BOOL),
@@ -105,31 +68,26 @@ static blv_error put_models(FILE *out, const char *models, const char *align,
     if (json_object_size(all) > 0)
         report_html_table_begin(out, align, titles);
     json_object_foreach(all, key, value) {
-        model m;
+        blv_values model;
         char text[5][REPORT_CELL];
-        const char *cells[5] = {0};
+        const char *cells[5] = {json_string_value(json_object_get(value, "name"))};
         if (strcmp(key, "result") == 0) /* one of the others */
             continue;
-        if (error == BLV_OK)
-            error = blv_record_read(model_fields, &m, value, NULL);
-        if (error != BLV_OK)
-            continue;
-        cells[0] = m.name;
+        if (!cells[0] || (error = blv_values_read(&model, value)) != BLV_OK)
+            break;
         for (size_t i = 0; columns[i]; i++) {
-            double number = 0.0;
-            memcpy(&number, (char *)&m + blv_field_find(model_fields, columns[i])->offset,
-                   sizeof number);
+            const double number = blv_values_number(&model, columns[i]);
             bool share = strstr(columns[i], "accuracy");
             cells[i + 1] =
                 report_number(text[i], share ? "%.1f%%" : "%.4f", share ? 100.0 * number : number);
         }
         report_html_table_row(out, align, cells);
-        blv_record_free(model_fields, &m);
+        blv_values_free(&model);
     }
     if (json_object_size(all) > 0)
         report_html_table_end(out);
     json_decref(all);
-    return error == BLV_E_MEMORY ? error : BLV_OK;
+    return error;
 }
 
 /* ---- Answers ---- */
@@ -138,28 +96,29 @@ static blv_error put_clean(FILE *out, const blv_run_info *run, const result *r) 
     static const char *const titles[] = {"Trained on", "Right on validation rows",
                                          "Right on test rows"};
     static const char *const columns[] = {"val_accuracy", "test_accuracy", NULL};
-    const truth *t = &r->truth;
-    report_html_paragraph(
-        out,
+    report_html_print(
+        out, "p",
         "%.200s: %" PRIu64 " of %" PRIu64 " rows are suspect (%.1f%%). Estimated "
         "share of wrong labels: %.1f%%%s.",
         train_of(run), r->suspects, r->rows, 100.0 * (double)r->suspects / (double)r->rows,
         100.0 * r->estimated_wrong,
         r->all_may_be_right && r->estimated_wrong >= 0.0005 ? ", and none is about as likely" : "");
     if (!isnan(r->false_alarms))
-        report_html_paragraph(out, "Right labels expected among the suspects: %.0f%%.",
-                              100.0 * r->false_alarms);
+        report_html_print(out, "p", "Right labels expected among the suspects: %.0f%%.",
+                          100.0 * r->false_alarms);
     for (size_t i = 0; i < r->caution_count; i++)
-        report_html_paragraph(out, "Caution: %.300s.", r->cautions[i]);
-    if (r->has_truth)
-        report_html_paragraph(out,
-                              "Of %" PRIu64 " labels that are known to be wrong, %" PRIu64
-                              " are among them (%.1f%%); %.1f%% of the suspects are wrong. "
-                              "AUROC %.4f.",
-                              t->wrong, t->found, 100.0 * t->recall, 100.0 * t->precision,
-                              t->auroc_probability);
+        report_html_print(out, "p", "Caution: %.300s.", r->cautions[i]);
+    if (r->truth.count > 0)
+        report_html_print(out, "p",
+                          "Of %.0f labels that are known to be wrong, %.0f are among them "
+                          "(%.1f%%); %.1f%% of the suspects are wrong. AUROC %.4f.",
+                          blv_values_number(&r->truth, "wrong"),
+                          blv_values_number(&r->truth, "found"),
+                          100.0 * blv_values_number(&r->truth, "recall"),
+                          100.0 * blv_values_number(&r->truth, "precision"),
+                          blv_values_number(&r->truth, "auroc_probability"));
     if (r->model)
-        report_html_paragraph(out, "Model: %.200s.", r->model);
+        report_html_print(out, "p", "Model: %.200s.", r->model);
     return put_models(out, r->models, "lrr", titles, columns);
 }
 
@@ -202,14 +161,13 @@ static blv_error put_tune(FILE *out, const blv_run_info *run, const result *r) {
     static const char *const columns[2][5] = {
         {"held_out_loss", "held_out_accuracy", "test_loss", "test_accuracy", NULL},
         {"held_out_rmse", "held_out_r2", "test_rmse", "test_r2", NULL}};
-    report_html_paragraph(out, "%.200s: %.250s.", train_of(run), run->message ? run->message : "");
+    report_html_print(out, "p", "%.200s: %.250s.", train_of(run), run->message ? run->message : "");
     if (!isnan(r->gain_error))
-        report_html_paragraph(out,
-                              "Gain of many penalties over one, in the loss on rows that neither "
-                              "was learned from: %.4g, standard error %.2g. %s",
-                              r->gain, r->gain_error,
-                              r->kept ? "They are kept."
-                                      : "That is not clear: one penalty is kept.");
+        report_html_print(out, "p",
+                          "Gain of many penalties over one, in the loss on rows that neither "
+                          "was learned from: %.4g, standard error %.2g. %s",
+                          r->gain, r->gain_error,
+                          r->kept ? "They are kept." : "That is not clear: one penalty is kept.");
     BLV_CHECK(put_models(out, r->models, "lrrrr", titles[r->real], columns[r->real]));
     put_penalties(out, r->penalty_of);
     return BLV_OK;
@@ -217,8 +175,6 @@ static blv_error put_tune(FILE *out, const blv_run_info *run, const result *r) {
 
 blv_error report_task_answer(FILE *out, const blv_run_info *run) {
     result r;
-    if (!report_is_task(run))
-        return BLV_OK;
     blv_error error =
         run->result ? blv_record_parse(result_fields, &r, run->result, NULL) : BLV_E_FORMAT;
     if (error == BLV_E_MEMORY)

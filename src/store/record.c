@@ -105,11 +105,6 @@ static json_t *array_json(const blv_field *f, const char *array, size_t count) {
     return list;
 }
 
-json_t *blv_records_json(const blv_field *table, const void *records, size_t count, size_t size) {
-    const blv_field f = {.kind = BLV_KIND_RECORDS, .fields = table, .size = size};
-    return array_json(&f, records, count);
-}
-
 /* ---- Fields ---- */
 
 static json_t *whole_or_null(const blv_field *f, uint64_t value) {

@@ -79,6 +79,9 @@ typedef struct blv_field {
 #define BLV_FIELD_RECORDS(name_, type, member, count_, fields_)                                    \
     BLV_FIELD_WITH(name_, type, member, RECORDS, .count = offsetof(type, count_),                  \
                    .size = sizeof(*((type *)0)->member), .fields = (fields_))
+/* An object whose fields are in the struct of its owner; null where the bool `seen` is false. */
+#define BLV_FIELD_PART(name_, type, fields_, seen)                                                 \
+    { .name = (name_), .kind = BLV_KIND_RECORD, .fields = (fields_), BLV_WHEN(type, seen) }
 /* Among the last arguments: null where that bool is false, which reading sets. */
 #define BLV_WHEN(type, condition) .when = 1 + offsetof(type, condition)
 
@@ -87,8 +90,6 @@ typedef struct blv_field {
 json_t *blv_record_json(const blv_field *table, const void *record);
 /* Adds the fields to an object; false where memory is short. */
 bool blv_record_add(const blv_field *table, const void *record, json_t *object);
-/* [{...}, ...] of count structs, one after the other. */
-json_t *blv_records_json(const blv_field *table, const void *records, size_t count, size_t size);
 json_t *blv_field_json(const blv_field *field, const void *record);
 json_t *blv_values_json(const blv_values *values);
 /* null for NULL; bytes that are not UTF-8 become '?' */
@@ -157,6 +158,8 @@ blv_error blv_values_update(blv_values *values, const blv_values *from);
 blv_error blv_values_complete(blv_values *values, const blv_values *from);
 blv_error blv_values_copy(blv_values *to, const blv_values *from);
 const blv_value *blv_values_find(const blv_values *values, const char *name);
+/* NaN where there is no number of that name; values may be NULL. */
+double blv_values_number(const blv_values *values, const char *name);
 bool blv_value_equal(const blv_value *a, const blv_value *b);    /* NULL is allowed */
 bool blv_values_equal(const blv_values *a, const blv_values *b); /* in any order */
 void blv_values_free(blv_values *values);

@@ -3,7 +3,6 @@
 
 #include "base/message.h"
 #include "base/visible_text.h"
-#include "bilevel/solver.h"
 
 #include <math.h>
 #include <stdio.h>

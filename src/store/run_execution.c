@@ -1,6 +1,5 @@
 #include "store/run_execution.h"
 
-#include "base/message.h"
 #include "bilevel/checkpoint.h"
 #include "bilevel/npz.h"
 #include "store/run_info.h"

@@ -12,11 +12,8 @@
 
 /* ---- Groups ---- */
 
-typedef struct request {
-    char *start;
-} request;
-
-static const blv_field request_fields[] = {BLV_FIELD(request, start, TEXT), {0}};
+/* Of the request. */
+static const blv_field start_fields[] = {BLV_FIELD(blv_stored_run, start, TEXT), {0}};
 
 static const blv_values *value_set(const blv_run_info *info, size_t set) {
     return set == 0 ? &info->problem_parameters : set == 1 ? &info->parameters : &info->options;
@@ -198,10 +195,8 @@ static blv_error load_one(blv_run_groups *all, blv_store *store, int64_t id) {
     *run = (blv_stored_run){.info = info, .best = NAN};
     BLV_CHECK(blv_store_trace(store, id, &run->trace));
     BLV_CHECK(blv_store_best(store, id, &run->best));
-    request r = {0};
-    if (info->request && blv_record_parse(request_fields, &r, info->request, NULL) == BLV_E_MEMORY)
+    if (info->request && blv_record_parse(start_fields, run, info->request, NULL) == BLV_E_MEMORY)
         return BLV_E_MEMORY;
-    run->start = r.start;
     return assign_group(all, all->count - 1);
 }
 

@@ -2,8 +2,6 @@
 #include "bilevel/status.h"
 #include "store/store_private.h"
 
-#include "base/message.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,14 +134,10 @@ blv_error blv_store_open(blv_store **store, const char *path, blv_store_mode mod
         *store = NULL;
     if (!store || !path)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_store_open: an argument is NULL");
-    blv_store *opened = calloc(1, sizeof *opened);
-    char *copy = strdup(path);
-    if (!opened || !copy) {
-        free(opened);
-        free(copy);
-        return blv_explain(why, BLV_E_MEMORY, "%s", blv_error_text(BLV_E_MEMORY));
-    }
-    opened->path = copy;
+    blv_store *opened = calloc(1, sizeof *opened + strlen(path) + 1);
+    if (!opened)
+        return blv_explain_memory(why);
+    strcpy(opened->path, path);
     opened->is_copy = mode == BLV_STORE_COPY;
     blv_error error = open_file(opened, mode == BLV_STORE_CREATE);
     if (error == BLV_OK && mode == BLV_STORE_COPY)
@@ -164,7 +158,6 @@ void blv_store_close(blv_store *store) {
     blv_store_flush(store);
     sqlite3_close(store->file);
     free(store->rows);
-    free(store->path);
     free(store);
 }
 

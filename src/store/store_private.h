@@ -1,6 +1,7 @@
 /* The insides of the run store, for its own sources. */
 #pragma once
 
+#include "base/message.h"
 #include "bilevel/store.h"
 #include "store/record.h"
 
@@ -17,12 +18,12 @@ typedef struct blv_pending_row {
 
 struct blv_store {
     sqlite3 *file;
-    char *path;
     blv_message message; /* why the last call failed */
     blv_pending_row *rows;
     size_t row_count;
     double rows_written; /* when, in seconds of the monotonic clock */
     bool is_copy;        /* in memory: what is beside the store is another process's */
+    char path[];
 };
 
 /* Where the parts of a checkpoint of several ranks are: beside the store. To be freed; NULL: memory

@@ -3,7 +3,6 @@
 #include "store/store_private.h"
 
 #include "base/arena.h"
-#include "base/message.h"
 
 #include <inttypes.h>
 #include <math.h>

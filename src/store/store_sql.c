@@ -1,8 +1,6 @@
 /* Talking to SQLite. */
 #include "store/store_private.h"
 
-#include "base/message.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 #include "store/store_private.h"
 
 #include "base/arena.h"
-#include "base/message.h"
 #include "base/rank_exchange.h"
 
 #include <errno.h>

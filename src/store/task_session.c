@@ -2,7 +2,6 @@
 #include "bilevel/arithmetic.h"
 #include "bilevel/checkpoint.h"
 
-#include "base/message.h"
 #include "store/store_private.h"
 
 #include <inttypes.h>

@@ -14,6 +14,13 @@ const blv_value *blv_values_find(const blv_values *values, const char *name) {
     return NULL;
 }
 
+double blv_values_number(const blv_values *values, const char *name) {
+    const blv_value *value = values ? blv_values_find(values, name) : NULL;
+    if (!value || (value->kind != BLV_VALUE_REAL && value->kind != BLV_VALUE_INT))
+        return NAN;
+    return value->kind == BLV_VALUE_REAL ? value->real : (double)value->whole;
+}
+
 static blv_value *add(blv_values *values, const char *name) {
     char *copy = strdup(name);
     blv_value *value = copy ? blv_array_add(&values->items, &values->count, sizeof *value) : NULL;

@@ -1,13 +1,11 @@
 /* bilevel bench list|SUITE: experiments of the literature with many solvers. */
-#include "base/message.h"
 #include "bench/results.h"
 #include "cli/commands.h"
 #include "cli/outputs.h"
+#include "cli/printing.h"
 #include "cli/progress_line.h"
 #include "cli/rank_start.h"
 #include "cli/store_options.h"
-#include "cli/terminal_text.h"
-#include "cli/text_table.h"
 
 #include <libgen.h>
 #include <limits.h>
@@ -78,14 +76,13 @@ static const cli_argument table[] = {
 
 static blv_error check(void *field, blv_message *why) {
     request *asked = field;
-    static const char *const options[] = {"seconds", "budget", "iters"};
     for (int kind = BENCH_SECONDS; kind <= BENCH_ITERATIONS; kind++) {
         if (asked->limits[kind] == 0.0)
             continue;
         if (asked->bench.has_limit)
             return blv_explain(why, BLV_E_ARGUMENT,
                                "--%s: one of --seconds, --budget and --iters, not two",
-                               options[kind]);
+                               bench_limit_options[kind]);
         asked->bench.has_limit = true;
         asked->bench.limit = (bench_limit){(bench_limit_kind)kind, asked->limits[kind]};
     }
@@ -121,7 +118,8 @@ static const char *own_suites(char folder[PATH_MAX]) {
 static int list_suites(const char *folder, bool is_named) {
     report_table lines = {.align = "lrll"};
     size_t count = 0;
-    char **paths = bench_suite_list(folder, &count);
+    blv_arena arena = {0};
+    char **paths = bench_suite_list(&arena, folder, &count);
     cli_expect(paths ? BLV_OK : BLV_E_MEMORY);
     report_table_add(&lines, "SUITE\tRUNS\tEACH\tTITLE");
     for (size_t i = 0; i < count; i++) {
@@ -134,9 +132,8 @@ static int list_suites(const char *folder, bool is_named) {
                          suite.has_command ? bench_command_words[suite.command] : limit,
                          suite.title);
         bench_suite_free(&suite);
-        free(paths[i]);
     }
-    free(paths);
+    blv_arena_free(&arena);
     if (count == 0)
         cli_die("there are no suites%s%s; --suites DIR names their folder", is_named ? " in " : "",
                 is_named ? folder : "");
@@ -173,13 +170,12 @@ static void add_figures(const bench_results *results, cli_outputs *outputs) {
     for (size_t v = 0; v < results->view_count; v++) {
         char name[BENCH_NAME_SIZE];
         report_bytes svg;
-        cli_expect(bench_figure_draw(results, asked->paper, v, &svg, &cli_why));
+        cli_expect(bench_figure_draw(results, asked->paper, v, &svg));
         bench_figure_name(results, asked->paper, v, name);
-        char *path = cli_print("%s/%s", asked->figures, name);
         if (svg.data)
-            cli_outputs_bytes(outputs, path, svg.data, svg.size);
+            cli_outputs_bytes(outputs, cli_print("%s/%s", asked->figures, name), svg.data,
+                              svg.size);
         free(svg.data);
-        free(path);
     }
 }
 
@@ -188,14 +184,13 @@ static void write_files(const bench_results *results, const char *page) {
     cli_outputs outputs = {0};
     for (const bench_file *f = bench_files; f->name; f++) {
         cli_text text;
-        cli_expect(f->put(results, cli_text_begin(&text), &cli_why));
+        cli_expect(f->put(results, cli_text_begin(&text)));
         char *whole = cli_text_end(&text);
-        char *path = cli_print("%s/%s", results->bench->folder, f->name);
-        cli_outputs_bytes(&outputs, path, whole, text.size);
+        cli_outputs_bytes(&outputs, cli_print("%s/%s", results->bench->folder, f->name), whole,
+                          text.size);
         if (page && f == bench_files)
             cli_outputs_bytes(&outputs, page, whole, text.size);
         free(whole);
-        free(path);
     }
     if (results->bench->request->figures)
         add_figures(results, &outputs);
@@ -204,13 +199,12 @@ static void write_files(const bench_results *results, const char *page) {
 
 /* Before the runs, which may take long. */
 static void try_outputs(const request *asked) {
-    char *figure = NULL;
+    const char *figure = NULL;
     if (asked->bench.figures && cli_rank_writes()) {
         cli_make_folder(asked->bench.figures);
         figure = cli_print("%s/figure.svg", asked->bench.figures);
     }
     cli_outputs_try(asked->page, figure);
-    free(figure);
 }
 
 static void expect_paper(const bench_suite *suite, const char *paper) {

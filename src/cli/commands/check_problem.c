@@ -1,8 +1,7 @@
 /* bilevel check PROBLEM: compares a problem's derivatives with differences. */
 #include "cli/commands.h"
-#include "cli/json.h"
+#include "cli/printing.h"
 #include "cli/problem_choice.h"
-#include "cli/text_table.h"
 #include "store/run_info.h"
 
 #include <stdio.h>

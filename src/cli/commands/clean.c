@@ -1,16 +1,12 @@
 /* bilevel clean TRAIN: finds wrong labels. */
 #include "bilevel/clean.h"
-#include "base/message.h"
 #include "cli/commands.h"
 #include "cli/data_files.h"
-#include "cli/json.h"
 #include "cli/outputs.h"
+#include "cli/printing.h"
 #include "cli/rank_start.h"
 #include "cli/suspect_images.h"
-#include "cli/terminal_text.h"
-#include "cli/text_table.h"
 #include "cli/training_options.h"
-#include "store/run_info.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -108,10 +104,10 @@ static const blv_field request_fields[] = {
     BLV_FIELD_RECORD("image", request, image, cli_image_fields),
     {0}};
 
-static void describe(const request *asked, cli_task_facts *facts) {
+static void describe(const request *asked, blv_values *facts) {
     cli_facts_training(facts, &asked->training, NAN);
-    cli_facts_whole(facts, "folds", asked->folds);
-    cli_facts_text(facts, "model", model_words[asked->model]);
+    cli_expect(blv_values_add_int(facts, "folds", (int64_t)asked->folds));
+    cli_expect(blv_values_add_text(facts, "model", model_words[asked->model]));
     cli_facts_number(facts, "ridge", asked->ridge, "auto");
     cli_facts_number(facts, "threshold", asked->threshold, "auto");
     cli_facts_number(facts, "flag_share", asked->flag_share, "none");
@@ -225,10 +221,11 @@ static void print_models(const blv_clean_result *r) {
         return;
     report_table_add(&shown, "TRAINED ON\tVALIDATION\tTEST");
     for (size_t i = 0; i < r->model_count; i++) {
-        char val[CLI_CELL], test[CLI_CELL];
-        cli_format_share(r->models[i].val.accuracy, val);
-        cli_format_share(r->models[i].test.accuracy, test);
-        report_table_add(&shown, "%s\t%s\t%s", r->models[i].name, val, test);
+        const blv_clean_model *m = &r->models[i];
+        char val[REPORT_CELL], test[REPORT_CELL];
+        report_table_row(&shown,
+                         (const char *[]){m->name, report_number(val, "%.4f", m->val.accuracy),
+                                          report_number(test, "%.4f", m->test.accuracy)});
     }
     printf("\nAccuracy\n");
     cli_table_print(&shown, INDENT, stdout);
@@ -291,19 +288,16 @@ static const blv_field truth_fields[] = {BLV_FIELD(blv_clean_result, wrong, SIZE
                                          BLV_FIELD(blv_clean_result, auroc_probability, REAL),
                                          {0}};
 
-static const blv_field rule_fields[] = {BLV_FIELD(blv_clean_result, rows, SIZE),
-                                        BLV_FIELD(blv_clean_result, suspects, SIZE),
-                                        BLV_FIELD(blv_clean_result, threshold, REAL),
-                                        BLV_FIELD(blv_clean_result, estimated_wrong, REAL),
-                                        BLV_FIELD(blv_clean_result, all_may_be_right, BOOL),
-                                        BLV_FIELD(blv_clean_result, false_alarms, REAL),
-                                        BLV_FIELD(blv_clean_result, spared, SIZE),
-                                        {.name = "truth",
-                                         .kind = BLV_KIND_RECORD,
-                                         .size = sizeof(blv_clean_result),
-                                         .fields = truth_fields,
-                                         .when = 1 + offsetof(blv_clean_result, truth_known)},
-                                        {0}};
+static const blv_field rule_fields[] = {
+    BLV_FIELD(blv_clean_result, rows, SIZE),
+    BLV_FIELD(blv_clean_result, suspects, SIZE),
+    BLV_FIELD(blv_clean_result, threshold, REAL),
+    BLV_FIELD(blv_clean_result, estimated_wrong, REAL),
+    BLV_FIELD(blv_clean_result, all_may_be_right, BOOL),
+    BLV_FIELD(blv_clean_result, false_alarms, REAL),
+    BLV_FIELD(blv_clean_result, spared, SIZE),
+    BLV_FIELD_PART("truth", blv_clean_result, truth_fields, truth_known),
+    {0}};
 
 static const blv_field run_fields[] = {BLV_FIELD(blv_clean_result, folds, SIZE),
                                        BLV_FIELD(blv_clean_result, ridge, REAL),
@@ -312,18 +306,24 @@ static const blv_field run_fields[] = {BLV_FIELD(blv_clean_result, folds, SIZE),
                                        CLI_LEARNED_FIELDS(blv_clean_result),
                                        {0}};
 
-static json_t *describe_finding(const finding *f) {
-    json_t *object = json_object(), *models = json_object();
-    json_t *cautions = json_array(), *noise = json_object();
-    for (size_t i = 0; i < f->result->caution_count; i++)
-        json_array_append_new(cautions, blv_json_string(f->result->cautions[i]));
-    for (size_t k = 0; !f->asked->probabilities && k < f->result->classes; k++) {
+/* null where nothing is learned of it */
+static json_t *describe_noise(const finding *f) {
+    const size_t classes = f->result->classes;
+    json_t *noise = f->asked->probabilities ? json_null() : json_object();
+    for (size_t k = 0; json_is_object(noise) && k < classes; k++) {
         json_t *row = json_object();
-        for (size_t l = 0; l < f->result->classes; l++)
-            json_object_set_new(row, class_of(f, (int32_t)l),
-                                json_real(f->result->noise[k * f->result->classes + l]));
-        json_object_set_new(noise, class_of(f, (int32_t)k), row);
+        for (size_t l = 0; l < classes; l++)
+            cli_json_set(row, class_of(f, (int32_t)l),
+                         json_real(f->result->noise[k * classes + l]));
+        cli_json_set(noise, class_of(f, (int32_t)k), row);
     }
+    return noise;
+}
+
+static json_t *describe_finding(const finding *f) {
+    json_t *object = json_object(), *models = json_object(), *cautions = json_array();
+    for (size_t i = 0; i < f->result->caution_count; i++)
+        cli_json_append(cautions, blv_json_string(f->result->cautions[i]));
     for (size_t i = 0; i < f->result->model_count; i++)
         cli_json_set(models, f->result->models[i].key,
                      blv_record_json(model_fields, &f->result->models[i]));
@@ -331,11 +331,7 @@ static json_t *describe_finding(const finding *f) {
     cli_json_add(object, rule_fields, f->result);
     cli_json_set(object, "cautions", cautions);
     cli_json_set(object, "models", models);
-    if (f->asked->probabilities) { /* nothing is learned of it */
-        json_decref(noise);
-        noise = json_null();
-    }
-    cli_json_set(object, "noise", noise);
+    cli_json_set(object, "noise", describe_noise(f));
     cli_json_add(object, run_fields, f->result);
     cli_json_set(object, "run", f->run ? cli_json_whole((uint64_t)f->run) : json_null());
     cli_json_set(object, "out", blv_json_string(f->asked->out));
@@ -345,7 +341,7 @@ static json_t *describe_finding(const finding *f) {
 
 /* ---- The command ---- */
 
-static char *message_of(const blv_clean_result *r) {
+static const char *message_of(const blv_clean_result *r) {
     if (!r->truth_known)
         return cli_print("%zu of %zu rows suspect", r->suspects, r->rows);
     return cli_print("%zu of %zu rows suspect; of %zu wrong labels %zu found", r->suspects, r->rows,
@@ -365,18 +361,15 @@ static int report(cli_task_hooks *task, finding *f) {
         blv_recorder_attach(&task->session.recorder, "suspects.html", sheet, strlen(sheet),
                             "the suspects were not stored");
     free(sheet);
-    json_t *object = describe_finding(f);
-    code = cli_task_report(task, message_of(r), object,
-                           (blv_run_info){.has_iterations = true,
+    code = cli_task_report(task, describe_finding(f),
+                           (blv_run_info){.message = message_of(r),
+                                          .has_iterations = true,
                                           .iterations = r->iterations,
                                           .seconds = r->seconds,
                                           .phi = r->certificate.phi,
                                           .grad_norm = r->certificate.grad_norm});
-    if (training->task.json)
-        cli_json_print(json_incref(object));
-    else if (!training->task.quiet)
+    if (!training->task.json && !training->task.quiet)
         print_text(f);
-    json_decref(object);
     return code;
 }
 
@@ -452,7 +445,7 @@ static int find(const request *asked, const blv_task_sets *sets, cli_task_hooks 
     blv_clean_result *result = NULL;
     blv_message why = {0};
     blv_error error = blv_clean(sets, &options, &result, &task->hooks, &why);
-    cli_task_leave(task);
+    cli_progress_end();
     int code = error == BLV_OK ? report(task, &(finding){asked, sets, result, 0})
                                : cli_task_fail(task, cli_reject(error, why.text), why.text);
     blv_clean_result_destroy(result);

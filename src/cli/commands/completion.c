@@ -2,7 +2,6 @@
  * WORD...' what the last of the words may become: a line for each, with a tab and an explanation
  * behind the word where there is one; "/files" for the names of files. The shell leaves out what
  * does not begin as the last word does. */
-#include "base/message.h"
 #include "bilevel/registry.h"
 #include "cli/commands.h"
 
@@ -76,11 +75,8 @@ static void put_values(const cli_command *command, const char *option, const cha
 
 static void put_options(const cli_placed_argument *all, size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (all[i].argument->name) {
-            char *help = cli_argument_help(all[i].argument);
-            put_word("--", all[i].argument->name, help);
-            free(help);
-        }
+        if (all[i].argument->name)
+            put_word("--", all[i].argument->name, cli_argument_help(all[i].argument));
     put_word("--", "help", "give this help list");
     put_word("--", "usage", "give a short usage message");
 }
@@ -102,7 +98,6 @@ static void put_next(const cli_command *command, const cli_texts *words, size_t 
     const char *last = words->items[words->count - 1];
     size_t count;
     cli_placed_argument *all = cli_arguments_list(command->table, NULL, &count);
-    char *positions = cli_arguments_positions(command->table);
     const cli_argument *option =
         words->count >= first + 2 ? option_at(all, count, words->items[words->count - 2]) : NULL;
     if (option)
@@ -110,8 +105,7 @@ static void put_next(const cli_command *command, const cli_texts *words, size_t 
     else if (last[0] == '-')
         put_options(all, count);
     else
-        put_values(command, NULL, positions);
-    free(positions);
+        put_values(command, NULL, cli_arguments_positions(command->table));
     free(all);
 }
 

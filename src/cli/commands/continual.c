@@ -1,13 +1,9 @@
 /* bilevel continual DATA: tasks one after the other with a memory of few rows. */
 #include "bilevel/continual.h"
-#include "base/message.h"
 #include "cli/commands.h"
-#include "cli/json.h"
 #include "cli/outputs.h"
+#include "cli/printing.h"
 #include "cli/selection_options.h"
-#include "cli/terminal_text.h"
-#include "cli/text_table.h"
-#include "report/table.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -32,18 +28,15 @@ typedef struct request {
 static blv_error take_methods(void *field, const char *text, blv_message *why) {
     blv_continual_options *options = field;
     const blv_selection_method **list = NULL;
-    char *copy = cli_print("%s", text), *rest = copy;
+    const char **words = cli_split(text);
     size_t count = 0;
-    blv_error error = BLV_OK;
-    for (char *word; error == BLV_OK && (word = strsep(&rest, ",")); count++) {
-        list = cli_grow(list, count + 1, sizeof *list);
-        list[count] = blv_selection_method_find(word, why);
-        error = list[count] ? BLV_OK : BLV_E_NAME;
+    for (; words[count]; count++) {
+        options->methods = list = cli_grow(list, count + 1, sizeof *list);
+        if (!(list[count] = blv_selection_method_find(words[count], why)))
+            return BLV_E_NAME;
     }
-    options->methods = list;
     options->method_count = count;
-    free(copy);
-    return error;
+    return BLV_OK;
 }
 
 static const cli_argument table[] = {
@@ -119,15 +112,13 @@ static void print_accuracies(FILE *file, const void *context) {
 }
 
 static void write_files(const request *asked) {
-    char *results = cli_print("%s/results.csv", asked->out);
-    char *accuracies = cli_print("%s/accuracies.csv", asked->out);
     cli_outputs outputs = {0};
     cli_make_folder(asked->out);
-    cli_outputs_print(&outputs, results, print_results, asked->result);
-    cli_outputs_print(&outputs, accuracies, print_accuracies, asked->result);
+    cli_outputs_print(&outputs, cli_print("%s/results.csv", asked->out), print_results,
+                      asked->result);
+    cli_outputs_print(&outputs, cli_print("%s/accuracies.csv", asked->out), print_accuracies,
+                      asked->result);
     cli_outputs_commit(&outputs);
-    free(results);
-    free(accuracies);
 }
 
 /* ---- Text and JSON ---- */
@@ -209,7 +200,7 @@ static int compare(void *of) {
     options->steps = o->select.steps;
     const blv_task_hooks hooks = {.size = sizeof hooks,
                                   .progress = o->json || o->quiet ? NULL : show_pass};
-    cli_selection_load(o, 0.2, &asked->rows, &asked->test);
+    cli_expect(cli_selection_load(o, 0.2, &asked->rows, &asked->test, &cli_why));
     if (asked->out && cli_make_folder(asked->out))
         rmdir(asked->out); /* until there is something to write */
     cli_complain_about(o->data);

@@ -1,13 +1,10 @@
 /* bilevel coreset DATA: chooses a few rows that represent all. */
-#include "base/message.h"
 #include "base/number_text.h"
 #include "cli/commands.h"
 #include "cli/data_files.h"
-#include "cli/json.h"
 #include "cli/outputs.h"
+#include "cli/printing.h"
 #include "cli/selection_options.h"
-#include "cli/text_table.h"
-#include "report/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -184,7 +181,7 @@ static size_t settle_count(const request *asked) {
 static int choose(void *of) {
     request *asked = of;
     blv_select_options *select = &asked->options.select;
-    cli_selection_load(&asked->options, 0.0, &asked->rows, &asked->test);
+    cli_expect(cli_selection_load(&asked->options, 0.0, &asked->rows, &asked->test, &cli_why));
     select->selection.count = settle_count(asked);
     cli_part_try(asked->out, asked->subset, asked->rows);
     cli_expect(blv_select_rows(asked->rows, asked->test, select, &asked->result, NULL, &cli_why));

@@ -1,12 +1,9 @@
 /* bilevel data ACTION: looks at data files and makes others from them. */
-#include "base/message.h"
 #include "base/number_text.h"
 #include "cli/commands.h"
 #include "cli/data_files.h"
-#include "cli/json.h"
 #include "cli/outputs.h"
-#include "cli/terminal_text.h"
-#include "cli/text_table.h"
+#include "cli/printing.h"
 #include "store/run_info.h"
 
 #include <inttypes.h>
@@ -39,6 +36,7 @@ typedef struct request {
     blv_dataset *set, **part;
     const blv_dataset_view *view; /* of the set */
     /* info and stats: */
+    size_t column_count;
     column *columns;
     size_t class_count, *class_rows; /* rows of each class */
     size_t non_zero;
@@ -99,11 +97,10 @@ static json_t *describe_set(const char *path, const blv_dataset *dataset) {
         BLV_FIELD(blv_dataset_view, columns, SIZE),
         BLV_FIELD_WORD("precision", blv_dataset_view, precision, blv_precision_words),
         {0}};
-    static const blv_field classes[] = {{.name = "classes",
-                                         .kind = BLV_KIND_TEXTS,
-                                         .offset = offsetof(blv_dataset_view, class_names),
-                                         .count = offsetof(blv_dataset_view, classes)},
-                                        {0}};
+    static const blv_field classes[] = {
+        BLV_FIELD_WITH("classes", blv_dataset_view, class_names, TEXTS,
+                       .count = offsetof(blv_dataset_view, classes)),
+        {0}};
     const blv_dataset_view *v = blv_dataset_view_of(dataset);
     char fingerprint[32];
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, blv_dataset_fingerprint(dataset));
@@ -149,6 +146,7 @@ static void compute(request *r, bool means) {
     cli_expect(blv_dataset_expect_memory(r->set, v->columns, sizeof *r->columns, r->in,
                                          "statistics of its columns", &cli_why));
     r->columns = cli_alloc(v->columns, sizeof *r->columns);
+    r->column_count = v->columns;
     r->class_count = v->classes;
     r->class_rows = cli_alloc(v->classes, sizeof *r->class_rows);
     r->low = r->target_low = INFINITY;
@@ -180,8 +178,6 @@ static void compute(request *r, bool means) {
 
 static const cli_argument look_table[] = {
     CLI_POSITION(READS, request, in, "FILE", "no file is named"), CLI_ALSO(source_table), CLI_END};
-static const blv_field class_fields[] = {BLV_FIELD_ARRAY(request, class_rows, class_count, SIZES),
-                                         {0}};
 
 /* ---- Info ---- */
 
@@ -249,6 +245,7 @@ static json_t *list_kinds(const char *recipe) {
 
 static json_t *describe_info(const request *r) {
     static const blv_field range[] = {
+        BLV_FIELD_ARRAY(request, class_rows, class_count, SIZES),
         BLV_FIELD(request, non_zero, SIZE),
         BLV_FIELD(request, low, REAL),
         BLV_FIELD(request, high, REAL),
@@ -256,7 +253,6 @@ static json_t *describe_info(const request *r) {
         BLV_FIELD_AS("target_high", request, target_high, REAL, BLV_OPTIONAL),
         {0}};
     json_t *object = describe_set(r->in, r->set);
-    cli_json_add(object, class_fields, r);
     cli_json_add(object, range, r);
     return cli_json_put(object, "kinds", list_kinds(blv_dataset_recipe(r->set)), "mapped",
                         json_boolean(r->view->mapped), "notes",
@@ -295,17 +291,19 @@ static void print_stats(const request *r) {
 }
 
 static json_t *describe_stats(const request *r) {
-    static const blv_field fields[] = {BLV_FIELD(column, name, TEXT),
-                                       BLV_FIELD(column, mean, REAL),
-                                       BLV_FIELD_AS("std", column, deviation, REAL, 0),
-                                       BLV_FIELD(column, low, REAL),
-                                       BLV_FIELD(column, high, REAL),
-                                       BLV_FIELD(column, non_zero, SIZE),
-                                       {0}};
+    static const blv_field column_fields[] = {BLV_FIELD(column, name, TEXT),
+                                              BLV_FIELD(column, mean, REAL),
+                                              BLV_FIELD_AS("std", column, deviation, REAL, 0),
+                                              BLV_FIELD(column, low, REAL),
+                                              BLV_FIELD(column, high, REAL),
+                                              BLV_FIELD(column, non_zero, SIZE),
+                                              {0}};
+    static const blv_field fields[] = {
+        BLV_FIELD_RECORDS("stats", request, columns, column_count, column_fields),
+        BLV_FIELD_ARRAY(request, class_rows, class_count, SIZES),
+        {0}};
     json_t *object = describe_set(r->in, r->set);
-    cli_json_set(object, "stats",
-                 blv_records_json(fields, r->columns, r->view->columns, sizeof *r->columns));
-    cli_json_add(object, class_fields, r);
+    cli_json_add(object, fields, r);
     return object;
 }
 
@@ -402,22 +400,17 @@ static blv_error check_split(void *of, blv_message *why) {
     if (!text)
         return blv_explain(why, BLV_E_ARGUMENT, "--sizes is needed for %zu files", parts);
     size_t count = 0;
-    asked->sizes = cli_alloc(parts, sizeof asked->sizes[0]);
-    char *copy = cli_print("%s", text), *rest = copy;
-    blv_error error = BLV_OK;
-    for (char *word; !error && (word = strsep(&rest, ",")); count++) {
-        double size;
-        if (blv_number_parse(word, &size) != 0)
-            error =
-                blv_explain(why, BLV_E_ARGUMENT, "--sizes '%s': '%s' is not a number", text, word);
-        else if (count < parts)
-            asked->sizes[count] = size;
+    const char **words = cli_split(text);
+    for (; words[count]; count++) {
+        asked->sizes = cli_grow(asked->sizes, count + 1, sizeof asked->sizes[0]);
+        if (blv_number_parse(words[count], &asked->sizes[count]) != 0)
+            return blv_explain(why, BLV_E_ARGUMENT, "--sizes '%s': '%s' is not a number", text,
+                               words[count]);
     }
-    free(copy);
-    if (!error && count != parts)
-        error = blv_explain(why, BLV_E_ARGUMENT, "--sizes '%s': %zu sizes for %zu files", text,
-                            count, parts);
-    return error;
+    return count == parts
+               ? BLV_OK
+               : blv_explain(why, BLV_E_ARGUMENT, "--sizes '%s': %zu sizes for %zu files", text,
+                             count, parts);
 }
 
 static void print_parts(const request *asked) {

@@ -48,12 +48,9 @@ static void put_options(const cli_argument *table) {
     size_t count;
     cli_placed_argument *all = cli_arguments_list(table, NULL, &count);
     for (size_t i = 0; i < count; i++)
-        if (all[i].argument->name) {
-            char *help = cli_argument_help(all[i].argument);
+        if (all[i].argument->name)
             put_option(all[i].argument->letter, all[i].argument->name, all[i].argument->value,
-                       help);
-            free(help);
-        }
+                       cli_argument_help(all[i].argument));
     put_option('?', "help", NULL, "give this help list");
     put_option(0, "usage", NULL, "give a short usage message");
     free(all);
@@ -61,31 +58,28 @@ static void put_options(const cli_argument *table) {
 
 /* Text, options, text below them. */
 static void put_body(const cli_command *c, const char *heading) {
-    char *doc = cli_print("%s", c->doc), *after = doc, *before = strsep(&after, "\v");
-    put_line(before);
+    char *after = cli_print("%s", c->doc);
+    put_line(strsep(&after, "\v"));
     fputs(heading, stdout);
     put_options(c->table);
     if (after)
         puts(".PP");
     put_line(after ? after : "");
-    free(doc);
 }
 
 /* owner: the command that it is an action of, with a blank; or "" */
 static void put_commands(const cli_command *const *list, const char *owner) {
     for (; *list; list++) {
         const cli_command *c = *list;
-        char *name = cli_print("%s%s ", owner, c->name);
+        const char *name = cli_print("%s%s ", owner, c->name);
         if (c->actions) {
             put_commands(c->actions, name);
         } else if (c->summary) {
-            char *positions = cli_arguments_positions(c->table);
+            const char *positions = cli_arguments_positions(c->table);
             printf(".SS bilevel %s", name);
             put_line(*positions ? positions : " ");
             put_body(c, "");
-            free(positions);
         }
-        free(name);
     }
 }
 
@@ -128,17 +122,14 @@ static void put_page_of(const cli_command *c) {
     put_line(c->summary);
     printf(".SH SYNOPSIS\n\\fBbilevel %s\\fR %s", c->name,
            c->actions ? "" : "[\\fIOPTION\\fR...] ");
-    char *positions = c->actions ? cli_print("%s [ARGUMENT...]", c->arguments)
-                                 : cli_arguments_positions(c->table);
+    const char *positions = c->actions ? cli_print("%s [ARGUMENT...]", c->arguments)
+                                       : cli_arguments_positions(c->table);
     put_line(*positions ? positions : " ");
-    free(positions);
     puts(".SH DESCRIPTION");
     if (c->actions) {
-        char *owner = cli_print("%s ", c->name);
         put_line(c->doc);
         puts(".SH ACTIONS");
-        put_commands(c->actions, owner);
-        free(owner);
+        put_commands(c->actions, cli_print("%s ", c->name));
     } else {
         put_body(c, ".SH OPTIONS\n");
     }

@@ -1,9 +1,8 @@
 /* bilevel plot RUN...: curves of stored runs, in a file or in the terminal. */
-#include "base/message.h"
 #include "cli/commands.h"
 #include "cli/outputs.h"
 #include "cli/store_options.h"
-#include "report/gnuplot.h"
+#include "report/figure.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,9 @@
 /* bilevel predict MODEL DATA: the answers of a model that `bilevel tune` has written. */
-#include "base/message.h"
 #include "bilevel/model.h"
 #include "cli/commands.h"
 #include "cli/data_files.h"
-#include "cli/json.h"
 #include "cli/outputs.h"
-#include "cli/terminal_text.h"
-#include "report/table.h"
+#include "cli/printing.h"
 
 #include <stdio.h>
 
@@ -49,7 +46,8 @@ static void print_answers(FILE *file, const void *context) {
     const blv_prediction *p = a->prediction;
     const char *const *names = a->model->class_names;
     const size_t shown = a->asked->all ? p->classes : 0;
-    fputs(p->label ? "row,predicted,probability,label" : "row,predicted,probability", file);
+    fprintf(file, "row,predicted%s%s%s", p->value ? "" : ",probability", p->label ? ",label" : "",
+            p->target ? ",target" : "");
     for (size_t k = 0; k < shown; k++) {
         fputc(',', file);
         report_csv_text(file, names[k]);
@@ -57,35 +55,23 @@ static void print_answers(FILE *file, const void *context) {
     blv_row_texts *texts = cli_row_texts_open(a->rows);
     fprintf(file, "%s\n", cli_row_texts_head(texts));
     for (size_t i = 0; i < p->rows; i++) {
-        const double *probability = p->probability + i * p->classes;
+        const double *probability = p->value ? NULL : p->probability + i * p->classes;
         fprintf(file, "%zu,", i);
-        report_csv_text(file, names[p->predicted[i]]);
-        fputc(',', file);
-        report_csv_number(file, probability[p->predicted[i]]);
-        if (p->label) {
+        if (p->value) {
+            report_csv_number(file, p->value[i]);
+        } else {
+            report_csv_text(file, names[p->predicted[i]]);
             fputc(',', file);
-            report_csv_text(file, names[p->label[i]]);
+            report_csv_number(file, probability[p->predicted[i]]);
         }
+        fputs(p->label || p->target ? "," : "", file);
+        if (p->label)
+            report_csv_text(file, names[p->label[i]]);
+        else if (p->target)
+            report_csv_number(file, p->target[i]);
         for (size_t k = 0; k < shown; k++) {
             fputc(',', file);
             report_csv_number(file, probability[k]);
-        }
-        cli_row_texts_print(texts, i, file);
-    }
-    blv_row_texts_close(texts);
-}
-
-static void print_numbers(FILE *file, const void *context) {
-    const answers *a = context;
-    const blv_prediction *p = a->prediction;
-    blv_row_texts *texts = cli_row_texts_open(a->rows);
-    fprintf(file, "row,predicted%s%s\n", p->target ? ",target" : "", cli_row_texts_head(texts));
-    for (size_t i = 0; i < p->rows; i++) {
-        fprintf(file, "%zu,", i);
-        report_csv_number(file, p->value[i]);
-        if (p->target) {
-            fputc(',', file);
-            report_csv_number(file, p->target[i]);
         }
         cli_row_texts_print(texts, i, file);
     }
@@ -109,37 +95,23 @@ static void print_text(const answers *a) {
         printf("%s: row, predicted class, probability\n", a->asked->out);
 }
 
-static void add_warning(void *list, const char *line) {
-    cli_json_append(list, blv_json_string(line));
-}
-
-/* Columns and levels of the rows that the training did not have. */
-static void warn(const request *asked, const blv_dataset *rows, json_t *list) {
-    const blv_dataset *const sets[] = {NULL, rows};
-    const char *const names[] = {"", asked->data};
-    if (asked->json || !asked->quiet)
-        cli_expect(blv_dataset_warn(sets, names, 2, list ? add_warning : cli_print_warning, list,
-                                    &cli_why));
-}
-
 static void print_json(const answers *a, json_t *warnings) {
+    static const blv_field of_numbers[] = {
+        BLV_FIELD(blv_prediction, rmse, REAL), BLV_FIELD(blv_prediction, r2, REAL), {0}};
+    static const blv_field of_classes[] = {
+        BLV_FIELD(blv_prediction, accuracy, REAL), BLV_FIELD(blv_prediction, loss, REAL), {0}};
     const blv_prediction *p = a->prediction;
-    if (p->value) {
-        cli_json_print(cli_json_put(json_object(), "model", blv_json_string(a->asked->model),
-                                    "data", blv_json_string(a->asked->data), "rows",
-                                    cli_json_whole(p->rows), "rmse", blv_json_real(p->rmse), "r2",
-                                    blv_json_real(p->r2), "out", blv_json_string(a->asked->out),
-                                    "warnings", warnings, NULL));
-        return;
-    }
-    json_t *predicted = json_object();
+    json_t *predicted = p->value ? NULL : json_object();
+    json_t *object =
+        cli_json_put(json_object(), "model", blv_json_string(a->asked->model), "data",
+                     blv_json_string(a->asked->data), "rows", cli_json_whole(p->rows), NULL);
+    cli_json_add(object, p->value ? of_numbers : of_classes, p);
     for (size_t k = 0; k < p->classes; k++)
         cli_json_set(predicted, a->model->class_names[k], cli_json_whole(p->count[k]));
-    cli_json_print(cli_json_put(json_object(), "model", blv_json_string(a->asked->model), "data",
-                                blv_json_string(a->asked->data), "rows", cli_json_whole(p->rows),
-                                "accuracy", blv_json_real(p->accuracy), "loss",
-                                blv_json_real(p->loss), "predicted", predicted, "out",
-                                blv_json_string(a->asked->out), "warnings", warnings, NULL));
+    if (predicted)
+        cli_json_set(object, "predicted", predicted);
+    cli_json_print(
+        cli_json_put(object, "out", blv_json_string(a->asked->out), "warnings", warnings, NULL));
 }
 
 static int predict(void *of) {
@@ -151,12 +123,14 @@ static int predict(void *of) {
     cli_expect(blv_model_read(&model, asked->model, &cli_why));
     cli_expect(blv_model_read_rows(model, &rows, asked->data, &asked->reading, &cli_why));
     json_t *warnings = asked->json ? json_array() : NULL;
-    warn(asked, rows, warnings);
+    if (asked->json || !asked->quiet) /* columns and levels that the training did not have */
+        cli_expect(cli_warn((const blv_dataset *const[]){NULL, rows},
+                            (const char *const[]){"", asked->data}, 2, warnings, &cli_why));
     cli_complain_about(asked->data);
     cli_expect(blv_model_predict(model, rows, &prediction, &cli_why));
     cli_complain_about(NULL);
     const answers a = {asked, model, prediction, rows};
-    cli_outputs_print(&outputs, asked->out, prediction->value ? print_numbers : print_answers, &a);
+    cli_outputs_print(&outputs, asked->out, print_answers, &a);
     int code = cli_outputs_finish(&outputs);
     if (code == CLI_DONE && asked->json)
         print_json(&a, json_incref(warnings));

@@ -1,12 +1,9 @@
 /* bilevel problems [NAME]: the built-in problems, and the arrays that define an instance. */
-#include "base/message.h"
 #include "bilevel/npz.h"
 #include "bilevel/registry.h"
-#include "bilevel/run.h"
 #include "cli/commands.h"
-#include "cli/json.h"
+#include "cli/printing.h"
 #include "cli/problem_choice.h"
-#include "cli/text_table.h"
 
 #include <stdio.h>
 #include <string.h>

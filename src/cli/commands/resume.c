@@ -2,10 +2,9 @@
 #include "bilevel/arithmetic.h"
 #include "cli/commands.h"
 #include "cli/data_files.h"
-#include "cli/json.h"
+#include "cli/printing.h"
 #include "cli/solve_task.h"
 #include "cli/store_options.h"
-#include "cli/terminal_text.h"
 #include "cli/training_options.h"
 
 #include <inttypes.h>

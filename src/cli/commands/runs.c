@@ -1,10 +1,8 @@
 /* bilevel runs [ACTION]: looks at the run store. */
-#include "base/message.h"
 #include "cli/commands.h"
-#include "cli/json.h"
 #include "cli/outputs.h"
+#include "cli/printing.h"
 #include "cli/store_options.h"
-#include "cli/text_table.h"
 #include "store/run_info.h"
 
 #include <inttypes.h>
@@ -132,34 +130,24 @@ static void add(report_table *table, const char *label, const char *text) {
 
 /* "key = value, ..." */
 static void add_values(report_table *table, const char *label, const blv_values *values) {
-    cli_text text;
-    FILE *out = cli_text_begin(&text);
+    const char *text = "";
     for (size_t i = 0; i < values->count; i++) {
         char shown[BLV_SHOWN_SIZE];
         blv_value_show(&values->items[i], shown);
-        fprintf(out, "%s%s = %s", i ? ", " : "", values->items[i].name, shown);
+        text = cli_print("%s%s%s = %s", text, i ? ", " : "", values->items[i].name, shown);
     }
-    char *joined = cli_text_end(&text);
-    add(table, label, joined);
-    free(joined);
-}
-
-static void add_command(report_table *table, const blv_run_info *r) {
-    cli_text text;
-    FILE *out = cli_text_begin(&text);
-    for (size_t i = 0; i < r->command_count; i++)
-        fprintf(out, "%s%s", i ? " " : "", r->command[i] ? r->command[i] : "?");
-    char *joined = cli_text_end(&text);
-    add(table, "Command", joined);
-    free(joined);
+    add(table, label, text);
 }
 
 static void print_run(const blv_run_info *r) {
     char text[REPORT_CELL], fingerprint[24];
+    const char *command = "";
     report_table table = {.align = "ll"};
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, r->fingerprint);
     add(&table, "Run", number(true, (uint64_t)r->id, text));
-    add_command(&table, r);
+    for (size_t i = 0; i < r->command_count; i++)
+        command = cli_print("%s%s%s", command, i ? " " : "", r->command[i] ? r->command[i] : "?");
+    add(&table, "Command", command);
     add(&table, "Status", blv_run_status_word(r->status));
     add(&table, "Outcome", r->message);
     add(&table, "Started", local_time(r->started, text));
@@ -216,13 +204,12 @@ static int rm(void *of) {
     blv_store *store = cli_store_look(&asked->store);
     for (size_t i = 0; i < asked->runs.count; i++) {
         blv_run_info *run = cli_store_find(store, asked->runs.items[i]);
-        char under_way[512] = "";
+        const char *under_way = NULL;
         if (run->status == BLV_STATUS_RUNNING && !asked->force)
-            snprintf(under_way, sizeof under_way,
-                     "run %" PRId64 " is under way: process %" PRId64 " on %s", run->id, run->pid,
-                     run->host ? run->host : "");
+            under_way = cli_print("run %" PRId64 " is under way: process %" PRId64 " on %s",
+                                  run->id, run->pid, run->host ? run->host : "");
         blv_run_info_free(run);
-        if (under_way[0])
+        if (under_way)
             cli_die("%s", under_way);
     }
     for (size_t i = 0; i < asked->runs.count; i++)
@@ -301,24 +288,20 @@ static int export(void *of) {
     blv_store *store = cli_store_look(&asked->store);
     blv_run_info *run = cli_store_find(store, id);
     cli_outputs outputs = {0};
-    char *stem = asked->out ? cli_print("%s", asked->out) : cli_print("run-%" PRId64, id);
-    char *csv = cli_print("%s.csv", stem), *json = cli_print("%s.json", stem);
+    const char *stem = asked->out ? asked->out : cli_print("run-%" PRId64, id);
     blv_trace trace;
     json_t *rows = NULL, *object = blv_record_json(blv_run_info_fields, run);
     cli_store_expect(store, blv_store_trace(store, id, &trace));
-    cli_outputs_print(&outputs, csv, put_csv, &trace);
+    cli_outputs_print(&outputs, cli_print("%s.csv", stem), put_csv, &trace);
     cli_store_expect(store, blv_store_rows_json(store, id, &rows));
     cli_json_set(object, "trace", rows);
-    cli_outputs_print(&outputs, json, put_json, object);
+    cli_outputs_print(&outputs, cli_print("%s.json", stem), put_json, object);
     if (asked->checkpoint)
         write_checkpoint(&outputs, asked->checkpoint, store, id);
     int code = cli_outputs_finish(&outputs);
     json_decref(object);
     blv_trace_free(&trace);
     blv_run_info_free(run);
-    free(stem);
-    free(csv);
-    free(json);
     return code;
 }
 

@@ -1,10 +1,8 @@
 /* bilevel solve PROBLEM: set up, run, certify, report, save, record. */
-#include "base/arena.h"
-#include "base/message.h"
 #include "cli/commands.h"
 #include "cli/data_files.h"
-#include "cli/json.h"
 #include "cli/outputs.h"
+#include "cli/printing.h"
 #include "cli/rank_start.h"
 #include "cli/solve_task.h"
 #include "store/run_info.h"
@@ -15,18 +13,6 @@
 
 static int worse(int a, int b) {
     return a > b ? a : b;
-}
-
-/* The names of a list, which is cut at its commas; the last is followed by NULL. */
-static const char **split(char *list) {
-    size_t count = 0;
-    const char **names = NULL;
-    for (char *name; (name = strsep(&list, ","));) {
-        names = cli_grow(names, count + 2, sizeof *names);
-        names[count++] = name;
-        names[count] = NULL;
-    }
-    return names;
 }
 
 /* ---- A run as the store keeps it, so that it can be resumed ---- */
@@ -55,25 +41,24 @@ static const blv_field request_fields[] = {
 
 /* The file that a parameter of the problem names: as it is or in the folder of BILEVEL_DATA, from
  * the root folder on. A text that is no file, such as the shape of a network, stays as it is. */
-static const char *file_named(const char *text, blv_arena *arena) {
+static const char *file_named(const char *text) {
     const char *data = getenv("BILEVEL_DATA"), *path = text;
     if (data && access(path, F_OK) != 0)
-        path = blv_arena_print(arena, "%s/%s", data, text);
-    if (!path || !*text || access(path, F_OK) != 0)
+        path = cli_print("%s/%s", data, text);
+    if (!*text || access(path, F_OK) != 0)
         return text;
     char *absolute = blv_path_absolute(path);
-    path = absolute ? blv_arena_copy(arena, absolute) : NULL;
-    cli_expect(path ? BLV_OK : BLV_E_MEMORY);
+    cli_expect(absolute ? BLV_OK : BLV_E_MEMORY);
+    path = cli_print("%s", absolute);
     free(absolute);
     return path;
 }
 
-static void add_values(cli_settings *settings, const blv_param *params, const void *fields,
-                       blv_arena *arena) {
+static void add_values(cli_settings *settings, const blv_param *params, const void *fields) {
     for (const blv_param *p = params; p && p->key; p++) {
         char value[BLV_TEXT_SIZE] = "";
         blv_params_format(p, fields, value, sizeof value);
-        cli_settings_add(settings, p->key, blv_arena_copy(arena, value));
+        cli_settings_add(settings, p->key, cli_print("%s", value));
     }
 }
 
@@ -83,26 +68,24 @@ static char *request_of(const cli_solve_task *task, const blv_run *run) {
     const blv_solver *solver = blv_run_solver(run);
     bool is_word = strcmp(task->start, "zero") == 0 || strcmp(task->start, "random") == 0;
     cli_settings problem = {0}, settings = {0};
-    blv_arena arena = {0};
     for (size_t i = 0; i < task->instance.settings.count; i++) {
         const blv_setting *s = &task->instance.settings.items[i];
         const blv_param *param = blv_params_find(task->instance.family->params, s->key);
         bool is_text = param && param->type == BLV_TEXT;
-        cli_settings_add(&problem, s->key, is_text ? file_named(s->value, &arena) : s->value);
+        cli_settings_add(&problem, s->key, is_text ? file_named(s->value) : s->value);
     }
-    add_values(&settings, solver->params, blv_run_solver_fields(run), &arena);
-    add_values(&settings, blv_run_options(), blv_run_option_fields(run), &arena);
+    add_values(&settings, solver->params, blv_run_solver_fields(run));
+    add_values(&settings, blv_run_options(), blv_run_option_fields(run));
     cli_solve_task kept = *task;
     kept.instance.settings = problem;
     kept.settings = settings;
     kept.solver = solver->name;
     kept.is_one_of_several = task->several || task->is_one_of_several;
-    kept.start = is_word ? task->start : file_named(task->start, &arena);
+    kept.start = is_word ? task->start : file_named(task->start);
     kept.trace = task->run_trace;
     kept.out = task->run_out;
     char *text = blv_record_text(request_fields, &kept);
-    cli_expect(text && !arena.failed ? BLV_OK : BLV_E_MEMORY);
-    blv_arena_free(&arena);
+    cli_expect(text ? BLV_OK : BLV_E_MEMORY);
     free(problem.items);
     free(settings.items);
     return text;
@@ -120,10 +103,10 @@ void cli_solve_restore(cli_solve_task *task, const cli_resume *resume) {
 
 /* ---- One run ---- */
 
-/* With several, "run.jsonl" for soba: "run.soba.jsonl". To be freed; NULL for NULL. */
-static char *own_path(const cli_solve_task *s, const char *path, const char *solver) {
+/* With several, "run.jsonl" for soba: "run.soba.jsonl"; NULL for NULL. */
+static const char *own_path(const cli_solve_task *s, const char *path, const char *solver) {
     if (!path || !s->several)
-        return path ? cli_print("%s", path) : NULL;
+        return path;
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     const char *dot = strrchr(name, '.');
     int stem = dot && dot > name ? (int)(dot - path) : (int)strlen(path);
@@ -230,8 +213,6 @@ static void end(void *context, blv_run *run, const blv_solution *solution, blv_e
     show(s);
     cli_complain_about(NULL);
     blv_execution_free(&s->execution);
-    free(s->run_trace);
-    free(s->run_out);
     free(s->request);
 }
 
@@ -260,8 +241,7 @@ static void print_comparison(const cli_solve_task *s, const blv_comparison *comp
 static blv_error solve_all(cli_solve_task *s, blv_solve_options *options, blv_message *why) {
     blv_solution *solution = NULL;
     blv_comparison *comparison = NULL;
-    char *list = cli_print("%s", s->solver);
-    const char **names = s->several && strcmp(list, "all") != 0 ? split(list) : NULL;
+    const char **names = s->several && strcmp(s->solver, "all") != 0 ? cli_split(s->solver) : NULL;
     options->solver = s->several ? NULL : s->solver;
     blv_error error = s->several
                           ? blv_compare(&comparison, s->instance.problem, names, options, why)
@@ -270,8 +250,6 @@ static blv_error solve_all(cli_solve_task *s, blv_solve_options *options, blv_me
         print_comparison(s, comparison);
     blv_solution_destroy(solution);
     blv_comparison_destroy(comparison);
-    free(names);
-    free(list);
     return error;
 }
 

@@ -1,12 +1,10 @@
 /* bilevel solvers [NAME]: the built-in solvers, as text, JSON or Markdown, for a problem or for
  * all.
  */
-#include "base/message.h"
 #include "bilevel/registry.h"
 #include "cli/commands.h"
-#include "cli/json.h"
+#include "cli/printing.h"
 #include "cli/problem_choice.h"
-#include "cli/text_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,9 @@
 /* bilevel tune TRAIN: learns penalties and a linear model. */
 #include "bilevel/tune.h"
-#include "base/message.h"
 #include "cli/commands.h"
-#include "cli/json.h"
 #include "cli/outputs.h"
-#include "cli/terminal_text.h"
-#include "cli/text_table.h"
+#include "cli/printing.h"
 #include "cli/training_options.h"
-#include "store/run_info.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -81,12 +77,12 @@ static const blv_field request_fields[] = {
     BLV_FIELD(request, refit, BOOL),
     {0}};
 
-static void describe(const request *asked, cli_task_facts *facts) {
+static void describe(const request *asked, blv_values *facts) {
     cli_facts_training(facts, &asked->training, 0.0);
-    cli_facts_text(facts, "penalty", kind_words[asked->kind]);
+    cli_expect(blv_values_add_text(facts, "penalty", kind_words[asked->kind]));
     if (asked->groups)
-        cli_facts_text(facts, "groups", asked->groups);
-    cli_facts_text(facts, "refit", asked->refit ? "on" : "off");
+        cli_expect(blv_values_add_text(facts, "groups", asked->groups));
+    cli_expect(blv_values_add_text(facts, "refit", asked->refit ? "on" : "off"));
 }
 
 /* ---- What was found ---- */
@@ -129,29 +125,24 @@ static int write_files(const finding *f) {
 /* ---- Text ---- */
 
 /* Real targets: the root of the mean squared error, and R2. */
-static void show_quality(const blv_quality *q, bool real, char loss[CLI_CELL],
-                         char accuracy[CLI_CELL]) {
-    if (real && !isnan(q->loss))
-        snprintf(loss, CLI_CELL, "%.5g", sqrt(q->loss));
-    else
-        cli_format_share(q->loss, loss);
-    cli_format_share(q->accuracy, accuracy);
-}
-
 static void add_model(report_table *shown, const char *name, const char *penalty, bool real,
                       const blv_tuned *m) {
-    char cell[4][CLI_CELL];
-    show_quality(&m->held_out, real, cell[0], cell[1]);
-    show_quality(&m->test, real, cell[2], cell[3]);
+    const blv_quality *const sets[] = {&m->held_out, &m->test};
+    char text[4][REPORT_CELL];
+    const char *cells[6] = {name, penalty};
+    for (size_t i = 0; i < 2; i++) {
+        const double loss = real ? sqrt(sets[i]->loss) : sets[i]->loss;
+        cells[2 + 2 * i] = report_number(text[2 * i], real ? "%.5g" : "%.4f", loss);
+        cells[3 + 2 * i] = report_number(text[2 * i + 1], "%.4f", sets[i]->accuracy);
+    }
     if (m->weights)
-        report_table_add(shown, "%s\t%s\t%s\t%s\t%s\t%s", name, penalty, cell[0], cell[1], cell[2],
-                         cell[3]);
+        report_table_row(shown, cells);
 }
 
 static void print_models(const finding *f) {
     const blv_tune_result *r = f->result;
     report_table shown = {.align = "llrrrr"};
-    char single[CLI_CELL], none[CLI_CELL], many[CLI_CELL];
+    char single[REPORT_CELL], none[REPORT_CELL], many[REPORT_CELL];
     double low = INFINITY, high = 0.0;
     for (size_t k = 0; k < r->learned_count; k++) {
         low = fmin(low, r->learned[k]);
@@ -280,7 +271,7 @@ static json_t *describe_finding(const finding *f) {
 
 /* ---- The command ---- */
 
-static char *message_of(const blv_tune_result *r) {
+static const char *message_of(const blv_tune_result *r) {
     if (*r->failure.text)
         return cli_print("one penalty for all, %.4g; many could not be learned: %s", r->single,
                          r->failure.text);
@@ -297,20 +288,17 @@ static int report(cli_task_hooks *task, finding *f, bool stopped) {
     if (code != CLI_DONE)
         return cli_task_fail(task, code, NULL);
     f->run = task->session.recorder.id;
-    json_t *object = describe_finding(f);
     code = cli_task_report(
-        task, message_of(r), object,
-        (blv_run_info){.status = stopped ? BLV_STATUS_INTERRUPTED : BLV_STATUS_RUNNING,
+        task, describe_finding(f),
+        (blv_run_info){.message = message_of(r),
+                       .status = stopped ? BLV_STATUS_INTERRUPTED : BLV_STATUS_RUNNING,
                        .has_iterations = true,
                        .iterations = r->iterations,
                        .seconds = r->seconds,
                        .phi = r->certified ? r->certificate.phi : NAN,
                        .grad_norm = r->certified ? r->certificate.grad_norm : NAN});
-    if (training->task.json)
-        cli_json_print(json_incref(object));
-    else if (!training->task.quiet)
+    if (!training->task.json && !training->task.quiet)
         print_text(f);
-    json_decref(object);
     return code;
 }
 
@@ -324,7 +312,7 @@ static int learn(const request *asked, const blv_task_sets *sets, const blv_feat
     blv_tune_result *result = NULL;
     blv_message why = {0};
     blv_error error = blv_tune(sets, &options, &result, &task->hooks, &why);
-    cli_task_leave(task);
+    cli_progress_end();
     int code = result ? report(task, &(finding){asked, sets, result, 0}, error == BLV_E_STOPPED)
                       : cli_task_fail(task, cli_reject(error, why.text), why.text);
     blv_tune_result_destroy(result);
