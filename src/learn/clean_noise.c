@@ -25,11 +25,20 @@ static const double look_wrong = 0.05; /* share of rows, beyond that of wrong la
 static const double most_wrong = 0.45; /* or a class would be that of its wrong labels */
 static const double expected_wrong = 0.2, least_wrong = 1e-4, prior_rows = 10.0;
 static const double lowest_ridge = 1e-9, decade = 2.302585092994046;
-static const double search_tolerance = 1e-2, final_tolerance = 1e-3, little_gain = 5e-3,
-                    little_run_gain = 1e-2;
+static const double little_gain = 5e-3;
 /* Products of a row with a model of each class, in each fold: what is learned from at most, and
  * what may be judged more than once, and certified. */
 static const double most_learned = 1e8, most_repeated = 2e7, most_certified = 1e7;
+
+/* How tightly models are trained. Sparse rows need it: there the first steps leave out rare words. */
+typedef struct tightness {
+    double search, last; /* |gy|, relative to that at y = 0 */
+    const char *run;     /* likewise, for the solver, relative to the terms that cancel */
+    double run_gain;     /* of an iteration; one that brings less is the last */
+} tightness;
+
+static const tightness of_dense = {1e-1, 3e-2, "3e-2", 3e-2},
+                       of_sparse = {1e-2, 1e-3, "1e-3", 1e-2};
 
 typedef struct noise_fit {
     blv_cleaning *cleaning;
@@ -38,6 +47,7 @@ typedef struct noise_fit {
     blv_problem *problem;
     uint32_t *part, *val_part;
     bool dense;
+    const tightness *tight;
     size_t classes, folds, dim_x, dim_y;
     size_t first_logit;    /* of x: 1 without trusted rows, 2 with */
     double *x, *y, *best;  /* the present point, and the y of the best one */
@@ -135,7 +145,7 @@ static blv_error try_value(noise_fit *f, size_t at, double value, double *least,
     blv_task_say(&f->cleaning->task, "%s %.0e", at == 0 ? "ridge" : "weight of trusted rows",
                  exp(value));
     f->x[at] = value;
-    BLV_CHECK(fit_at(f, search_tolerance));
+    BLV_CHECK(fit_at(f, f->tight->search));
     BLV_CHECK(look(f, &phi));
     if (!(f->none > 0.0))
         f->none = phi;
@@ -219,11 +229,16 @@ static void add_counts(blv_counts *sum, const blv_counts *counts) {
     sum->values += counts->values;
 }
 
-/* Ends the run where an iteration brings next to nothing. context: the loss after the last one. */
+typedef struct run_watch {
+    double last; /* the loss after the last iteration */
+    double gain;
+} run_watch;
+
+/* Ends the run where an iteration brings next to nothing. */
 static int gains_little(void *context, const blv_progress *p) {
-    double *last = context;
-    const bool little = p->iteration > 1 && *last - p->f < little_run_gain * fabs(p->f);
-    *last = p->f;
+    run_watch *w = context;
+    const bool little = p->iteration > 1 && w->last - p->f < w->gain * fabs(p->f);
+    w->last = p->f;
     return little;
 }
 
@@ -231,19 +246,19 @@ static blv_error run_solver(noise_fit *f) {
     blv_cleaning *c = f->cleaning;
     blv_clean_result *r = &c->result;
     blv_run_end end = {0};
-    double last = INFINITY;
+    run_watch watch = {INFINITY, f->tight->run_gain};
     blv_task_plan plan = {
         .problem = f->problem,
-        .which = {.label = "noise", .pieces = 1, .carried = &last, .carried_count = 1},
+        .which = {.label = "noise", .pieces = 1, .carried = &watch.last, .carried_count = 1},
         .look = blv_task_is_exact(&c->task) ? gains_little : NULL,
-        .context = &last,
+        .context = &watch,
         .every = 1,
         .iterations = blv_task_is_exact(&c->task) ? ITERATIONS : OTHER_ITERATIONS,
         .start_x = f->x,
         .start_y = f->y,
         .uncertified = products_of(f->train, f->folds) > most_certified,
         .products = "80",
-        .solve_tol = "1e-3"};
+        .solve_tol = f->tight->run};
     blv_error error = blv_task_solve(&c->task, &plan, &end);
     if (error == BLV_OK)
         error = blv_clean_stopped(c);
@@ -269,6 +284,7 @@ static blv_error open_fit(noise_fit *f, blv_cleaning *c, blv_dataset *train, blv
                      .train = train,
                      .val = val,
                      .dense = v->dense != NULL,
+                     .tight = v->dense ? &of_dense : &of_sparse,
                      .classes = K,
                      .folds = c->options.folds,
                      .dim_x = 2 + K * (K - 1),
@@ -363,7 +379,7 @@ static blv_error learn_again(noise_fit *f) {
             S[k] = k % (K + 1) == 0 ? 1.0 - share : share * S[k];
         blv_task_say(&c->task, "with %.0f%% wrong labels", 100.0 * share);
         write_logits(f, S);
-        error = fit_at(f, final_tolerance);
+        error = fit_at(f, f->tight->last);
         if (error == BLV_OK)
             error = judge(f, &next, S);
         if (error == BLV_OK && next.likelihood > best.likelihood) {
@@ -426,7 +442,7 @@ static blv_error answer_deals(noise_fit *f, size_t deals) {
             if (error == BLV_OK)
                 error = make_problem(f);
             if (error == BLV_OK)
-                error = fit_at(f, final_tolerance);
+                error = fit_at(f, f->tight->last);
         }
         if (error == BLV_OK)
             error = answer_all(f, d, 1.0 / (double)deals, &own);
@@ -456,7 +472,7 @@ static blv_error learn_from_some(blv_cleaning *c, double size, noise_fit *all) {
         error = make_problem(all);
     }
     if (error == BLV_OK)
-        error = fit_at(all, final_tolerance);
+        error = fit_at(all, all->tight->last);
     close_fit(&f);
     blv_dataset_release(some);
     return error;
