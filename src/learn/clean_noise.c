@@ -25,20 +25,14 @@ static const double look_wrong = 0.05; /* share of rows, beyond that of wrong la
 static const double most_wrong = 0.45; /* or a class would be that of its wrong labels */
 static const double expected_wrong = 0.2, least_wrong = 1e-4, prior_rows = 10.0;
 static const double lowest_ridge = 1e-9, decade = 2.302585092994046;
-static const double little_gain = 5e-3;
+static const double little_gain = 5e-3, little_run_gain = 1e-2;
 /* Products of a row with a model of each class, in each fold: what is learned from at most, and
  * what may be judged more than once, and certified. */
 static const double most_learned = 1e8, most_repeated = 2e7, most_certified = 1e7;
 
-/* How tightly models are trained. Sparse rows need it: there the first steps leave out rare words. */
-typedef struct tightness {
-    double search, last; /* |gy|, relative to that at y = 0 */
-    const char *run;     /* likewise, for the solver, relative to the terms that cancel */
-    double run_gain;     /* of an iteration; one that brings less is the last */
-} tightness;
-
-static const tightness of_dense = {1e-1, 3e-2, "3e-2", 3e-2},
-                       of_sparse = {1e-2, 1e-3, "1e-3", 1e-2};
+/* |gy| relative to that at y = 0: while the ridge is searched, and of models that judge rows. These
+ * need it: those of other folds begin with models that have seen the labels they will judge. */
+static const double search_tolerance = 1e-1, sparse_search_tolerance = 1e-2, final_tolerance = 1e-3;
 
 typedef struct noise_fit {
     blv_cleaning *cleaning;
@@ -47,7 +41,6 @@ typedef struct noise_fit {
     blv_problem *problem;
     uint32_t *part, *val_part;
     bool dense;
-    const tightness *tight;
     size_t classes, folds, dim_x, dim_y;
     size_t first_logit;    /* of x: 1 without trusted rows, 2 with */
     double *x, *y, *best;  /* the present point, and the y of the best one */
@@ -145,7 +138,7 @@ static blv_error try_value(noise_fit *f, size_t at, double value, double *least,
     blv_task_say(&f->cleaning->task, "%s %.0e", at == 0 ? "ridge" : "weight of trusted rows",
                  exp(value));
     f->x[at] = value;
-    BLV_CHECK(fit_at(f, f->tight->search));
+    BLV_CHECK(fit_at(f, f->dense ? search_tolerance : sparse_search_tolerance));
     BLV_CHECK(look(f, &phi));
     if (!(f->none > 0.0))
         f->none = phi;
@@ -229,16 +222,11 @@ static void add_counts(blv_counts *sum, const blv_counts *counts) {
     sum->values += counts->values;
 }
 
-typedef struct run_watch {
-    double last; /* the loss after the last iteration */
-    double gain;
-} run_watch;
-
-/* Ends the run where an iteration brings next to nothing. */
+/* Ends the run where an iteration brings next to nothing. context: the loss after the last one. */
 static int gains_little(void *context, const blv_progress *p) {
-    run_watch *w = context;
-    const bool little = p->iteration > 1 && w->last - p->f < w->gain * fabs(p->f);
-    w->last = p->f;
+    double *last = context;
+    const bool little = p->iteration > 1 && *last - p->f < little_run_gain * fabs(p->f);
+    *last = p->f;
     return little;
 }
 
@@ -246,19 +234,19 @@ static blv_error run_solver(noise_fit *f) {
     blv_cleaning *c = f->cleaning;
     blv_clean_result *r = &c->result;
     blv_run_end end = {0};
-    run_watch watch = {INFINITY, f->tight->run_gain};
+    double last = INFINITY;
     blv_task_plan plan = {
         .problem = f->problem,
-        .which = {.label = "noise", .pieces = 1, .carried = &watch.last, .carried_count = 1},
+        .which = {.label = "noise", .pieces = 1, .carried = &last, .carried_count = 1},
         .look = blv_task_is_exact(&c->task) ? gains_little : NULL,
-        .context = &watch,
+        .context = &last,
         .every = 1,
         .iterations = blv_task_is_exact(&c->task) ? ITERATIONS : OTHER_ITERATIONS,
         .start_x = f->x,
         .start_y = f->y,
         .uncertified = products_of(f->train, f->folds) > most_certified,
         .products = "80",
-        .solve_tol = f->tight->run};
+        .solve_tol = "1e-3"};
     blv_error error = blv_task_solve(&c->task, &plan, &end);
     if (error == BLV_OK)
         error = blv_clean_stopped(c);
@@ -284,7 +272,6 @@ static blv_error open_fit(noise_fit *f, blv_cleaning *c, blv_dataset *train, blv
                      .train = train,
                      .val = val,
                      .dense = v->dense != NULL,
-                     .tight = v->dense ? &of_dense : &of_sparse,
                      .classes = K,
                      .folds = c->options.folds,
                      .dim_x = 2 + K * (K - 1),
@@ -379,7 +366,7 @@ static blv_error learn_again(noise_fit *f) {
             S[k] = k % (K + 1) == 0 ? 1.0 - share : share * S[k];
         blv_task_say(&c->task, "with %.0f%% wrong labels", 100.0 * share);
         write_logits(f, S);
-        error = fit_at(f, f->tight->last);
+        error = fit_at(f, final_tolerance);
         if (error == BLV_OK)
             error = judge(f, &next, S);
         if (error == BLV_OK && next.likelihood > best.likelihood) {
@@ -442,7 +429,7 @@ static blv_error answer_deals(noise_fit *f, size_t deals) {
             if (error == BLV_OK)
                 error = make_problem(f);
             if (error == BLV_OK)
-                error = fit_at(f, f->tight->last);
+                error = fit_at(f, final_tolerance);
         }
         if (error == BLV_OK)
             error = answer_all(f, d, 1.0 / (double)deals, &own);
@@ -472,7 +459,7 @@ static blv_error learn_from_some(blv_cleaning *c, double size, noise_fit *all) {
         error = make_problem(all);
     }
     if (error == BLV_OK)
-        error = fit_at(all, all->tight->last);
+        error = fit_at(all, final_tolerance);
     close_fit(&f);
     blv_dataset_release(some);
     return error;

@@ -108,7 +108,8 @@ typedef struct split {
  * of the bin have, which gives the same numbers. */
 enum { FEW_CLASSES = 3, MOST_MARKED = 64 };
 
-/* Sums of the rows in each bin, which are 0 before; returns which bins have rows, a bit for each. */
+/* Sums of the rows in each bin, which are 0 before; returns which bins have rows, a bit for each.
+ */
 static inline uint64_t fill_bins(blv_tree_room *r, const uint8_t *code, size_t begin, size_t end,
                                  const size_t K, const bool marked) {
     const int32_t *label = r->of->label;
