@@ -335,6 +335,70 @@ static void test_tree(void **state) {
     blv_dataset_release(set);
 }
 
+/* What ten trees say of rows of two classes, where so many are declared; to be freed. */
+static double *answers_of_trees(size_t classes) {
+    enum { MANY = 300, WIDE = 5, LOTS = 10 };
+    static double x[MANY * WIDE];
+    static int32_t label[MANY];
+    static uint32_t row[MANY];
+    double *answer = calloc(MANY * classes, sizeof *answer);
+    uint64_t seed = 6;
+    for (size_t i = 0; i < MANY; i++) {
+        for (size_t j = 0; j < WIDE; j++)
+            x[i * WIDE + j] = j + 1 < WIDE ? task_noise(&seed) : 1.0;
+        label[i] = x[i * WIDE] + 0.5 * task_noise(&seed) > 0.5;
+        row[i] = (uint32_t)i;
+    }
+    const blv_dataset_view view = {.size = sizeof view,
+                                   .rows = MANY,
+                                   .columns = WIDE,
+                                   .dense = x,
+                                   .stride = WIDE,
+                                   .classes = classes,
+                                   .label = label};
+    blv_dataset *set = NULL;
+    assert_non_null(answer);
+    assert_int_equal(blv_dataset_create(&set, &view, NULL, NULL), BLV_OK);
+    const blv_dataset *const sets[] = {set, NULL};
+    blv_forest_rows rows;
+    blv_tree_room room;
+    assert_int_equal(blv_forest_take(&rows, sets, 2, NULL), BLV_OK);
+    for (size_t j = 0; j < rows.columns; j++)
+        blv_forest_code(&rows, sets, 2, j);
+    assert_true(blv_tree_room_open(&room, &rows.arena, &rows));
+    for (uint64_t number = 0; number < LOTS; number++) {
+        const blv_tree_task task = {.learned = row,
+                                    .asked = row,
+                                    .learned_count = 2 * MANY / 3,
+                                    .asked_count = MANY,
+                                    .number = number,
+                                    .share = 1.0 / LOTS,
+                                    .first = answer,
+                                    .first_rows = MANY};
+        blv_tree_answer(&room, &task);
+    }
+    blv_forest_release(&rows);
+    blv_dataset_release(set);
+    for (size_t i = 0; i < MANY; i++) /* those of the two classes */
+        for (size_t k = 0; k < 2; k++)
+            answer[2 * i + k] = answer[classes * i + k];
+    return answer;
+}
+
+/* Classes without rows change nothing, whichever way classes are gone through: few of them, up to
+ * 64, more. */
+static void test_classes_of_trees(void **state) {
+    (void)state;
+    static const size_t classes[] = {3, 4, 64, 65};
+    double *two = answers_of_trees(2);
+    for (size_t t = 0; t < sizeof classes / sizeof *classes; t++) {
+        double *more = answers_of_trees(classes[t]);
+        assert_memory_equal(two, more, 2 * 300 * sizeof *two);
+        free(more);
+    }
+    free(two);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_noise),
                                        cmocka_unit_test(test_skewed),
@@ -343,6 +407,7 @@ int main(void) {
                                        cmocka_unit_test(test_nothing_is_known),
                                        cmocka_unit_test(test_share),
                                        cmocka_unit_test(test_forest),
-                                       cmocka_unit_test(test_tree)};
+                                       cmocka_unit_test(test_tree),
+                                       cmocka_unit_test(test_classes_of_trees)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ extern "C" {
 typedef enum blv_clean_model_kind {
     BLV_CLEAN_AUTO,
     BLV_CLEAN_LINEAR,
-    BLV_CLEAN_MLP,    /* one layer of 64 units; dense rows only */
+    BLV_CLEAN_MLP,    /* one layer of 32 or 64 units; dense rows only */
     BLV_CLEAN_FOREST, /* trees; dense rows only */
     BLV_CLEAN_BOTH    /* linear and mlp, as a result only */
 } blv_clean_model_kind;

@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { UNITS = 64, BATCH = 64, FEWEST_STEPS = 300, MOST_STEPS = 2000, EPOCHS = 20, DECAYS = 2 };
+enum { BATCH = 64, FEWEST_STEPS = 100, MOST_STEPS = 2000, EPOCHS = 20, DECAYS = 2 };
+enum { UNITS = 64, FEW_UNITS = 32, FEW_ROWS = 1000 }; /* fewer rows, fewer units */
 static const double decays[DECAYS] = {1e-2, 4e-2};
 static const double most_weight = 4.0;    /* of a trusted row in a network */
 static const double most_products = 5e11; /* what `auto` tries */
@@ -83,6 +84,10 @@ void blv_answers_mix(const blv_cleaning *c, const blv_answers *a, const blv_answ
 }
 
 /* ---- The networks of a deal ---- */
+
+static size_t units_for(size_t rows) {
+    return rows < FEW_ROWS ? FEW_UNITS : UNITS;
+}
 
 static size_t steps_for(size_t rows) {
     const size_t steps = EPOCHS * rows / BATCH;
@@ -170,11 +175,13 @@ static blv_error train_folds(blv_cleaning *c, const blv_deal *deal, double decay
 static blv_error networks(blv_cleaning *c, const blv_deal *deal, double decay, blv_answers *to) {
     const blv_dataset_view *v = blv_dataset_view_of(c->sets.train);
     const size_t K = c->result.classes;
+    char text[32];
     const blv_classifier_options options = {.size = sizeof options,
-                                            .net = "mlp:in-64-out",
+                                            .net = text,
                                             .precision = v->precision,
                                             .threads = c->options.threads};
     blv_classifier *net = NULL;
+    snprintf(text, sizeof text, "mlp:in-%zu-out", units_for(v->rows));
     double *chance = malloc(K * K * sizeof *chance);
     blv_error error = chance ? blv_classifier_create(&net, v->columns, K, &options, c->why)
                              : blv_explain_memory(c->why);
@@ -239,7 +246,7 @@ static double difference(const blv_cleaning *c, const blv_answers *a, const blv_
 
 static bool worth_trying(const blv_cleaning *c) {
     const blv_dataset_view *v = blv_dataset_view_of(c->sets.train);
-    const double unit = (double)(v->columns + v->classes) * UNITS * BATCH * 3.0;
+    const double unit = (double)((v->columns + v->classes) * units_for(v->rows)) * BATCH * 3.0;
     const double products =
         unit * (double)steps_for(v->rows) * (double)(c->options.folds * (DECAYS + 2));
     return v->dense && !v->ranks &&

@@ -25,11 +25,14 @@ static const double look_wrong = 0.05; /* share of rows, beyond that of wrong la
 static const double most_wrong = 0.45; /* or a class would be that of its wrong labels */
 static const double expected_wrong = 0.2, least_wrong = 1e-4, prior_rows = 10.0;
 static const double lowest_ridge = 1e-9, decade = 2.302585092994046;
-static const double search_tolerance = 1e-2, final_tolerance = 1e-3, little_gain = 5e-3,
-                    little_run_gain = 1e-2;
+static const double little_gain = 5e-3, little_run_gain = 1e-2;
 /* Products of a row with a model of each class, in each fold: what is learned from at most, and
  * what may be judged more than once, and certified. */
 static const double most_learned = 1e8, most_repeated = 2e7, most_certified = 1e7;
+
+/* |gy| relative to that at y = 0: while the ridge is searched, and of models that judge rows. These
+ * need it: those of other folds begin with models that have seen the labels they will judge. */
+static const double search_tolerance = 1e-1, sparse_search_tolerance = 1e-2, final_tolerance = 1e-3;
 
 typedef struct noise_fit {
     blv_cleaning *cleaning;
@@ -135,7 +138,7 @@ static blv_error try_value(noise_fit *f, size_t at, double value, double *least,
     blv_task_say(&f->cleaning->task, "%s %.0e", at == 0 ? "ridge" : "weight of trusted rows",
                  exp(value));
     f->x[at] = value;
-    BLV_CHECK(fit_at(f, search_tolerance));
+    BLV_CHECK(fit_at(f, f->dense ? search_tolerance : sparse_search_tolerance));
     BLV_CHECK(look(f, &phi));
     if (!(f->none > 0.0))
         f->none = phi;

@@ -94,6 +94,7 @@ bool blv_tree_room_open(blv_tree_room *r, blv_arena *arena, const blv_forest_row
     r->all = blv_arena_alloc(arena, f->classes, sizeof *r->all);
     r->left = blv_arena_alloc(arena, f->classes, sizeof *r->left);
     r->part_rows = blv_arena_alloc(arena, BINS, sizeof *r->part_rows);
+    r->part_classes = blv_arena_alloc(arena, BINS, sizeof *r->part_classes);
     return !arena->failed;
 }
 
@@ -103,53 +104,86 @@ typedef struct split {
     uint8_t last; /* bin of the left side */
 } split;
 
-/* Sums of the rows in each bin; returns which bins have rows, a bit for each. */
-static uint64_t fill_bins(blv_tree_room *r, const uint8_t *code, size_t begin, size_t end) {
-    const size_t K = r->of->classes;
+/* How the classes of a bin are gone through: all of them, where there are a few, or those that rows
+ * of the bin have, which gives the same numbers. */
+enum { FEW_CLASSES = 3, MOST_MARKED = 64 };
+
+/* Sums of the rows in each bin, which are 0 before; returns which bins have rows, a bit for each.
+ */
+static inline uint64_t fill_bins(blv_tree_room *r, const uint8_t *code, size_t begin, size_t end,
+                                 const size_t K, const bool marked) {
+    const int32_t *label = r->of->label;
+    const double *weight = r->weight;
+    double *part = r->part;
+    uint32_t *rows = r->part_rows;
     uint64_t filled = 0;
     for (size_t i = begin; i < end; i++) {
         const uint32_t row = r->learned[i];
-        double *part = r->part + code[row] * K;
-        const uint64_t bit = UINT64_C(1) << code[row];
-        if (!(filled & bit)) {
-            memset(part, 0, K * sizeof *part);
-            r->part_rows[code[row]] = 0;
-            filled |= bit;
-        }
-        part[r->of->label[row]] += r->weight[row];
-        r->part_rows[code[row]]++;
+        const size_t bin = code[row];
+        part[bin * K + (size_t)label[row]] += weight[row];
+        rows[bin]++;
+        if (marked)
+            r->part_classes[bin] |= UINT64_C(1) << label[row];
+        filled |= UINT64_C(1) << bin;
     }
     return filled;
 }
 
-/* The best split of a column, where it beats *best. */
-static void try_column(blv_tree_room *r, uint32_t column, size_t begin, size_t end, uint64_t filled,
-                       split *best) {
-    const size_t K = r->of->classes;
-    double left = 0.0, right = 0.0, left_squares = 0.0, right_squares = 0.0;
+/* Sums over the bins up to here, and over the others. */
+typedef struct two_sides {
+    double left, right, left_squares, right_squares;
+} two_sides;
+
+static inline void move_left(two_sides *s, double *here, double *seen, double all) {
+    const double rest = all - *seen;
+    s->left_squares += *here * (2.0 * *seen + *here);
+    s->right_squares += *here * (*here - 2.0 * rest);
+    *seen += *here;
+    s->left += *here;
+    s->right -= *here;
+    *here = 0.0;
+}
+
+/* The bin goes to the left side, and is empty then. */
+static inline void move_bin(blv_tree_room *r, two_sides *s, size_t bin, double *seen,
+                            const size_t K, const bool marked) {
+    double *part = r->part + bin * K;
+    r->part_rows[bin] = 0;
+    if (!marked) {
+        for (size_t k = 0; k < K; k++)
+            move_left(s, part + k, seen + k, r->all[k]);
+        return;
+    }
+    for (uint64_t left = r->part_classes[bin]; left; left &= left - 1) {
+        const size_t k = (size_t)__builtin_ctzll(left);
+        move_left(s, part + k, seen + k, r->all[k]);
+    }
+    r->part_classes[bin] = 0;
+}
+
+/* The best split of a column, where it beats *best; its bins are emptied. seen: room for the
+ * classes. */
+static inline void try_column(blv_tree_room *r, uint32_t column, size_t begin, size_t end,
+                              uint64_t filled, split *best, double *seen, const size_t K,
+                              const bool marked) {
+    two_sides s = {0};
     size_t rows = 0;
-    memset(r->left, 0, K * sizeof *r->left);
     for (size_t k = 0; k < K; k++) {
-        right += r->all[k];
-        right_squares += r->all[k] * r->all[k];
+        seen[k] = 0.0;
+        s.right += r->all[k];
+        s.right_squares += r->all[k] * r->all[k];
     }
     for (; filled & (filled - 1); filled &= filled - 1) { /* all but the last */
-        const size_t b = (size_t)__builtin_ctzll(filled);
-        rows += r->part_rows[b];
-        for (size_t k = 0; k < K; k++) {
-            const double here = r->part[b * K + k], rest = r->all[k] - r->left[k];
-            left_squares += here * (2.0 * r->left[k] + here);
-            right_squares += here * (here - 2.0 * rest);
-            r->left[k] += here;
-            left += here;
-            right -= here;
-        }
-        if (rows < LEAF || end - begin - rows < LEAF || !(right > 0.0))
+        const size_t bin = (size_t)__builtin_ctzll(filled);
+        rows += r->part_rows[bin];
+        move_bin(r, &s, bin, seen, K, marked);
+        if (rows < LEAF || end - begin - rows < LEAF || !(s.right > 0.0))
             continue;
-        const double score = left_squares / left + right_squares / right;
+        const double score = s.left_squares / s.left + s.right_squares / s.right;
         if (score > best->score)
-            *best = (split){score, column, (uint8_t)b};
+            *best = (split){score, column, (uint8_t)bin};
     }
+    move_bin(r, &s, (size_t)__builtin_ctzll(filled), seen, K, marked);
 }
 
 static uint64_t draw_below(blv_tree_room *r, uint64_t bound) {
@@ -157,7 +191,8 @@ static uint64_t draw_below(blv_tree_room *r, uint64_t bound) {
 }
 
 /* Among columns that differ, as many as the root of their number, drawn for this node. */
-static split find_split(blv_tree_room *r, size_t begin, size_t end) {
+static inline split find_split_of(blv_tree_room *r, size_t begin, size_t end, double *seen,
+                                  const size_t K, const bool marked) {
     const size_t wanted = (size_t)ceil(sqrt((double)r->of->columns));
     split best = {.score = 0.0};
     for (size_t i = 0, tried = 0; i < r->of->columns && tried < wanted; i++) {
@@ -165,39 +200,53 @@ static split find_split(blv_tree_room *r, size_t begin, size_t end) {
         const uint32_t column = r->column[at];
         r->column[at] = r->column[i];
         r->column[i] = column;
-        const uint64_t filled = fill_bins(r, r->of->code + column * r->of->rows, begin, end);
-        if (!(filled & (filled - 1)))
-            continue;
-        try_column(r, column, begin, end, filled, &best);
-        tried++;
+        const uint8_t *code = r->of->code + column * r->of->rows;
+        const uint64_t filled = fill_bins(r, code, begin, end, K, marked);
+        const bool differs = (filled & (filled - 1)) != 0;
+        try_column(r, column, begin, end, filled, &best, seen, K, marked);
+        tried += differs;
     }
     return best;
+}
+
+/* Few classes: their sums stay in registers. */
+static split find_split(blv_tree_room *r, size_t begin, size_t end) {
+    const size_t K = r->of->classes;
+    double seen[FEW_CLASSES];
+    if (K == 2)
+        return find_split_of(r, begin, end, seen, 2, false);
+    if (K == 3)
+        return find_split_of(r, begin, end, seen, 3, false);
+    return find_split_of(r, begin, end, r->left, K, K <= MOST_MARKED);
 }
 
 /* Rows of the left side first; returns where the right side begins. */
 static size_t part_rows(uint32_t *row, size_t begin, size_t end, const uint8_t *code,
                         uint8_t last) {
     size_t middle = begin;
-    for (size_t i = begin; i < end; i++)
-        if (code[row[i]] <= last) {
-            const uint32_t moved = row[i];
-            row[i] = row[middle];
-            row[middle++] = moved;
-        }
+    for (size_t i = begin; i < end; i++) { /* no branch that cannot be foretold */
+        const uint32_t here = row[i], there = row[middle];
+        const bool left = code[here] <= last;
+        row[i] = left ? there : here;
+        row[middle] = left ? here : there;
+        middle += left;
+    }
     return middle;
 }
 
-static void answer(const blv_tree_room *r, size_t begin, size_t end) {
+static void answer(blv_tree_room *r, size_t begin, size_t end) {
     const size_t K = r->of->classes;
     double sum = 0.0;
     for (size_t k = 0; k < K; k++)
         sum += r->all[k];
+    for (size_t k = 0; k < K; k++)
+        r->left[k] = r->share * r->all[k] / sum;
     for (size_t i = begin; i < end; i++) {
         const size_t row = r->asked[i];
         double *to =
             row < r->first_rows ? r->first + row * K : r->second + (row - r->first_rows) * K;
         for (size_t k = 0; k < K; k++)
-            to[k] += r->share * r->all[k] / sum;
+            to[k] += r->left[k];
     }
 }
 

@@ -34,6 +34,7 @@ typedef struct blv_tree_room {
     double *weight;            /* of each row: as often as it was drawn, times its own */
     double *part, *all, *left; /* bins x classes, classes, classes: sums of weights */
     uint32_t *part_rows;       /* bins */
+    uint64_t *part_classes;    /* bins; what is of bins is 0 between the columns of a node */
     blv_stream stream;
     uint64_t drawn;                /* numbers so far */
     double share, *first, *second; /* what answers are multiplied by and added to */
