@@ -200,8 +200,11 @@ class Problem:
         """Where a run begins; None: where the problem itself says."""
         return self.x.start, self.y.start
 
-    def begin(self) -> None:
+    def begin(self, newton: bool = False) -> None:
+        """A run begins or ends. newton: it takes products with H where it took the gradient."""
+        self.oracles.newton = newton
         self.oracles.begin()
+        self.oracles.fresh = False
 
     def restore(self, x: Any, y: Any) -> tuple[Any, Any]:
         return self.x.restore(x), self.y.restore(y)
@@ -253,7 +256,7 @@ class BuiltinProblem(Problem):
     def start(self) -> tuple[Any, Any]:
         return None, None
 
-    def begin(self) -> None:
+    def begin(self, newton: bool = False) -> None:
         pass
 
     def restore(self, x: Any, y: Any) -> tuple[Any, Any]:

@@ -21,6 +21,7 @@ from ._runs import Recorder
 from ._solver import Registration
 
 SIGNAL_SECONDS = 0.05  # between two looks at signals while a run is in C
+NEWTON = ("auto", "exact")  # which solve below by Newton's method
 
 
 class Session:
@@ -38,7 +39,7 @@ class Session:
     def begin(self, run: Any, context: Any) -> None:
         name = text(lib.blv_run_solver(run).name)
         self.current = self.rows[name] = []
-        self.problem.begin()
+        self.problem.begin(newton=name in NEWTON)
         _callbacks.watch_run(run)
         lib.blv_run_every(run, lib.blv_py_every, context, SIGNAL_SECONDS)
         if self.recorder:
@@ -123,7 +124,7 @@ class Options:
         o.settings = self.settings.pointer
         o.no_certificate = not given["certificate"]
         self.x, self.y = (
-            ffi.NULL if start is None or not given["start"] else ffi.new("double[]", start.tolist())
+            ffi.NULL if start is None or not given["start"] else ffi.from_buffer("double[]", start)
             for start in session.problem.start()
         )
         o.x, o.y = self.x, self.y
@@ -227,7 +228,9 @@ def _problem_from(
     for name, value in (("g", g), ("x0", x0), ("y0", y0)):
         if value is None:
             raise TypeError(f"{name} is missing")
-    return Problem(f, g, x0, y0, **about), rest
+    problem = Problem(f, g, x0, y0, **about)
+    problem.oracles.fresh = True
+    return problem, rest
 
 
 # ---- Several solvers ----
