@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -446,7 +447,7 @@ class Counted:
 
     def again(self):
         """How often it was called where it had been called just before."""
-        return sum(np.array_equal(*pair) for pair in zip(self.points[:-1], self.points[1:], strict=True))
+        return sum(np.array_equal(a, b) for a, b in pairwise(self.points))
 
 
 def bent(x, y):
