@@ -237,6 +237,8 @@ class TorchOracles(Oracles):
             with torch.inference_mode(False):
                 return self._lower_with_graph(x, y, g, gx, gy)
         gradient, at_x, _, value = self._gradient(ffi.NULL, x, y)
+        if self.at_start and gradient is self.y.zeros:
+            raise _depends_on_nothing("g")
         if g:
             g[0] = value.item()
         self.y.put(gy, gradient)
@@ -280,11 +282,7 @@ class TorchOracles(Oracles):
         gradients = _gradients(result, wanted)
         if self.at_start:
             if gradients[-1] is None and (name == "g" or gradients[0] is None):
-                what = "y" if name == "g" else "x or y"
-                raise ValueError(
-                    f"{name} returned a tensor that does not depend on {what}: detach(), item() "
-                    "and no_grad() cut the graph of autograd"
-                )
+                raise _depends_on_nothing(name)
             self.at_first[name] = at_x, at_y, result.detach(), *gradients
         self._give(result, gradients, value, dx, dy)
 
@@ -388,15 +386,23 @@ class TorchOracles(Oracles):
         return project
 
     def begin(self) -> None:
-        self.kept = None
         self.at_start = False
         if not self.fresh:
+            self.kept = None
             self.at_first.clear()
         for level in (self.x, self.y):
             if not self.fresh:
                 level.held = None
             if level.on_host:
                 level.views.clear()
+
+
+def _depends_on_nothing(name: str) -> ValueError:
+    what = "y" if name == "g" else "x or y"
+    return ValueError(
+        f"{name} returned a tensor that does not depend on {what}: detach(), item() and no_grad() "
+        "cut the graph of autograd"
+    )
 
 
 _engine: Any = getattr(torch.autograd.Variable, "_execution_engine", None)

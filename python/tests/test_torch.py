@@ -473,12 +473,26 @@ def test_implicit_computes_g_once_at_a_point():
     assert counted.again() <= 3  # the look at the start, and the beginning of the second solve
 
 
-def test_what_the_start_has_shown_is_not_asked_again():
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"solver": "minimaxopt", "eta0": 0.1},
+        {"solver": "soba", "step_x": 0.1, "step_y": 0.1, "step_v": 0.1},
+        {"solver": "auto"},
+    ],
+)
+def test_what_the_start_has_shown_is_not_asked_again(settings):
     upper, lower = Counted(f), Counted(g)
     ones = [torch.ones_like(part) for part in start()]
-    bilevel.solve(upper, lower, *ones, solver="minimaxopt", iters=2, eta0=0.1, certificate=False)
-    assert len(lower.points) > 4
+    bilevel.solve(upper, lower, *ones, iters=2, certificate=False, trace=False, **settings)
+    assert len(lower.points) > 1
     assert [sum((p == 1.0).all() for p in each.points) for each in (upper, lower)] == [1, 1]
+
+
+def test_a_lower_level_without_y_is_an_error_with_every_solver():
+    for solver in ("auto", "soba", "minimaxopt"):
+        with pytest.raises(ValueError, match="g returned a tensor that does not depend on y"):
+            bilevel.solve(f, lambda x, y: (x * x).sum(), *start(), solver=solver, iters=1)
 
 
 def test_a_problem_that_has_changed_is_looked_at_again():
