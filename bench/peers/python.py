@@ -1,7 +1,7 @@
 """What the Python package costs, and what it is beside other ways to solve a PyTorch problem.
 
     python.py [--only overhead,loop,start,penalties,network,noisy,labels] [--seconds N] [--seeds N,...]
-              [--jobs N] [--ways NAME,...] [--markdown FILE]
+              [--chosen-on N,...] [--match REGEX] [--jobs N] [--ways NAME,...] [--markdown FILE]
 
 overhead  A NumPy problem whose functions do nothing: time of an iteration beyond the functions.
 loop      SOBA on a PyTorch problem, beside the same steps as a hand-written loop: time of an iteration.
@@ -11,13 +11,18 @@ penalties, network, noisy
           Penalties of a 20-class softmax regression, one for each feature; weight decay of each
           layer of a network 64-8-10 for handwritten digits; the same with 20% of the training labels
           wrong. Time until Phi is within 20%, 5% and 1% of the way from the start to the best that
-          any method found: bilevel, a plain loop (L-BFGS below, conjugate gradients, Adam above),
-          TorchOpt (custom_root with conjugate gradients) and Betty (Adam below, conjugate gradients
-          or its default). Phi is certified afterwards, by a tight solve of the lower level from
-          where the method was. Each is run with several settings, the steps of Adam being those of
-          one grid; the setting with the least median over the seeds counts, and all are printed.
+          any method found: bilevel with `auto` and with given steps, a plain loop (L-BFGS below,
+          conjugate gradients, Adam above), TorchOpt (custom_root with conjugate gradients) and Betty
+          (Adam below, darts or conjugate gradients). f and g themselves note every new x with y and
+          the time, the same way for everybody, and the time of noting is taken off. Phi is certified
+          afterwards, by a tight solve of the lower level from where the method was. Times are
+          processor time of one thread, the median of three runs, each after a short one that is not
+          counted. `bilevel` with given steps and Betty have as many settings; for each share the one
+          counts that was first on the starts of --chosen-on (medians), and it is run on those of
+          --seeds. Without starts to choose on ("") the best of all counts.
           A seed is that of the data, or of the network's start; --jobs: so many seeds at
-          once. --ways: some of auto, bilevel, plain loop, TorchOpt and Betty.
+          once. --ways: some of auto, bilevel, plain loop, TorchOpt and Betty; --match: of their
+          settings those in which the expression is found.
 labels    LabelCleaner().fit(X, y) beside cleanlab on the sets of clean.py (--sets NAME,...): means over
           uniform and hard noise of 10, 20 and 40%, at most 300 rows, and over the seeds, with the
           difference and its standard error over the seeds. --models: some of "logistic regression"
@@ -31,10 +36,12 @@ compared.
 import argparse
 import gc
 import logging
+import re
 import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from itertools import product
 from multiprocessing import get_context
 
 import numpy as np
@@ -414,13 +421,13 @@ def by_adam(lr, below, alpha=1.0):
     return "minimaxopt", {**settings, "eta0": below, "factor_x": lr / below}
 
 
-def by_soba(step_x, step):
-    return "soba", {"step_x": step_x, "step_y": step, "step_v": step, "decay": 0}
+def by_soba(step_x, step_y, ratio):
+    return "soba", {"step_x": step_x, "step_y": step_y, "step_v": ratio * step_y, "decay": 0}
 
 
 # As many settings for `bilevel` as for Betty. For penalties steps without Adam are better, for the
 # network steps with it.
-PLAIN_STEPS = [by_soba(step_x, step) for step_x in (50, 100, 200, 400) for step in (2, 4)]
+PLAIN_STEPS = [by_soba(*steps) for steps in product((100, 200), (2, 4), (1, 2))]
 ADAM_STEPS = [by_adam(*steps, alpha) for steps in BOTH for alpha in (1.0, 3.0)]
 UNROLLED = [(*steps, "darts", count) for steps in BOTH for count in (1, 2)]
 
@@ -488,7 +495,8 @@ def rank(runs, name, setting, share):
 
 
 def peers(title, make, ways, seeds, seconds, jobs, chosen_on):
-    """All settings on the starts that they are chosen on, then those that were chosen on the others."""
+    """All settings on the starts that they are chosen on, then those that were chosen on the others.
+    Without starts to choose on, the best median of all settings counts."""
     print(title, flush=True)
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
 
@@ -496,7 +504,7 @@ def peers(title, make, ways, seeds, seconds, jobs, chosen_on):
             one = partial(times_of, make, seconds=seconds, ways=ways, closely=closely)
             return list(pool.map(one, starts))
 
-        before = run(chosen_on, ways, closely=False)
+        before = run(chosen_on or seeds, ways, closely=not chosen_on)
         best, kept = {}, {}
         for name, (way, settings) in ways.items():
             for i in range(len(SHARES)):
@@ -505,7 +513,7 @@ def peers(title, make, ways, seeds, seconds, jobs, chosen_on):
             for one in settings:
                 medians = " ".join(f"{1e3 * rank(before, name, str(one), i)[0]:8.1f}" for i in range(len(SHARES)))
                 print(f"      {medians} ms   {name} {one}", flush=True)
-        counted = run(seeds, kept, closely=True)
+        counted = run(seeds, kept, closely=True) if chosen_on else before
     rows = []
     for i, share in enumerate(SHARES):
         for name in ways:
@@ -606,6 +614,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--seeds", default="0,1,2,3")
     parser.add_argument("--chosen-on", default="0")
+    parser.add_argument("--match", default="")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--ways", default=",".join(ways_for([])))
     parser.add_argument("--sets")
@@ -613,12 +622,16 @@ def main():
     parser.add_argument("--markdown")
     options = parser.parse_args()
     rows, seeds = [], [int(seed) for seed in options.seeds.split(",")]
-    chosen_on = [int(seed) for seed in options.chosen_on.split(",")]
+    chosen_on = [int(seed) for seed in options.chosen_on.split(",") if seed]
     compared = seeds, options.seconds, options.jobs, chosen_on
 
     def chosen(given_steps):
-        ways = ways_for(given_steps)
-        return {name: ways[name] for name in options.ways.split(",")}
+        ways = {}
+        for name, (way, settings) in ways_for(given_steps).items():
+            matching = [one for one in settings if re.search(options.match, f"{name} {one}")]
+            if name in options.ways.split(",") and matching:
+                ways[name] = way, matching
+        return ways
 
     network = chosen(ADAM_STEPS)
     parts = {
