@@ -1,7 +1,7 @@
 """What the Python package costs, and what it is beside other ways to solve a PyTorch problem.
 
     python.py [--only overhead,loop,start,penalties,network,noisy,labels] [--seconds N] [--seeds N,...]
-              [--jobs N] [--ways NAME,...] [--markdown FILE]
+              [--chosen-on N,...] [--match REGEX] [--jobs N] [--ways NAME,...] [--markdown FILE]
 
 overhead  A NumPy problem whose functions do nothing: time of an iteration beyond the functions.
 loop      SOBA on a PyTorch problem, beside the same steps as a hand-written loop: time of an iteration.
@@ -11,13 +11,18 @@ penalties, network, noisy
           Penalties of a 20-class softmax regression, one for each feature; weight decay of each
           layer of a network 64-8-10 for handwritten digits; the same with 20% of the training labels
           wrong. Time until Phi is within 20%, 5% and 1% of the way from the start to the best that
-          any method found: bilevel, a plain loop (L-BFGS below, conjugate gradients, Adam above),
-          TorchOpt (custom_root with conjugate gradients) and Betty (Adam below, conjugate gradients
-          or its default). Phi is certified afterwards, by a tight solve of the lower level from
-          where the method was. Each is run with several settings, the steps of Adam being those of
-          one grid; the setting with the least median over the seeds counts, and all are printed.
+          any method found: bilevel with `auto` and with given steps, a plain loop (L-BFGS below,
+          conjugate gradients, Adam above), TorchOpt (custom_root with conjugate gradients) and Betty
+          (Adam below, darts or conjugate gradients). f and g themselves note every new x with y and
+          the time, the same way for everybody, and the time of noting is taken off. Phi is certified
+          afterwards, by a tight solve of the lower level from where the method was. Times are
+          processor time of one thread, the median of three runs, each after a short one that is not
+          counted. `bilevel` with given steps and Betty have as many settings; for each share the one
+          counts that was first on the starts of --chosen-on (medians), and it is run on those of
+          --seeds. Without starts to choose on ("") the best of all counts.
           A seed is that of the data, or of the network's start; --jobs: so many seeds at
-          once. --ways: some of auto, bilevel, plain loop, TorchOpt and Betty.
+          once. --ways: some of auto, bilevel, plain loop, TorchOpt and Betty; --match: of their
+          settings those in which the expression is found.
 labels    LabelCleaner().fit(X, y) beside cleanlab on the sets of clean.py (--sets NAME,...): means over
           uniform and hard noise of 10, 20 and 40%, at most 300 rows, and over the seeds, with the
           difference and its standard error over the seeds. --models: some of "logistic regression"
@@ -29,11 +34,14 @@ compared.
 """
 
 import argparse
+import gc
 import logging
+import re
 import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from itertools import product
 from multiprocessing import get_context
 
 import numpy as np
@@ -59,6 +67,7 @@ def least(function, times=5, clock=time.thread_time):
 
 LEAST_PENALTY = 1e-4  # so that there is a minimizer, whatever x is
 SHARES = 0.2, 0.05, 0.01  # of Phi(start) - Phi(best) that are left
+REPEATS = 3  # of every run; the median of the times at each point counts
 
 # ---- Overhead ----
 
@@ -220,29 +229,68 @@ def start(seeds):
 
 
 class Watch:
-    """Points with their times, in processor time of one thread; certified afterwards."""
+    """Every x at which f or g is called for the first time, with y there, the calls so far and the
+    time: processor time of this process without what looking takes. The same for everybody, since
+    it is f and g that look. Phi at the points is computed afterwards."""
 
     def __init__(self, seconds):
         self.points, self.seconds = [], seconds
+        self.calls, self.looking, self.last = 0, 0.0, None
         self.began = time.process_time()
 
-    def see(self, x, y):
-        now = time.process_time() - self.began
-        self.points.append((now, x.detach().clone(), y.detach().clone()))
-        return now < self.seconds
+    def watched(self, function):
+        def called(x, y):
+            now = time.process_time()
+            self.look(x, y, now - self.began - self.looking)
+            self.looking += time.process_time() - now
+            return function(x, y)
 
-    def certify(self, phi):
-        """Of the first points each, then of every one that comes half as late again."""
-        chosen, k = [], 0
-        while k < len(self.points):
-            chosen.append(k)
+        return called
+
+    def look(self, x, y, when):
+        if when > self.seconds:
+            raise Enough
+        wrapped = torch._C._functorch.is_functorch_wrapped_tensor
+        if wrapped(x) or wrapped(y):  # inside of torch.func, at an x that has been seen
+            return
+        if self.last is None or not torch.equal(x, self.last):
+            self.last = x.detach().clone()
+            self.points.append((when, self.calls, self.last, y.detach().clone()))
+        self.calls += 1
+
+
+class Runs:
+    """Several runs of one setting, which go through the same points."""
+
+    def __init__(self, watches, phi):
+        points = [watch.points for watch in watches]
+        self.count = min(map(len, points))
+        self.times = np.median([[run[k][0] for k in range(self.count)] for run in points], axis=0)
+        self.points, self.phi, self.known = points[0], phi, {}
+        self.ladder, k = [], 0
+        while k < self.count:
+            self.ladder.append(k)
             k = max(k + 1, round(1.5 * k))
-        self.known = [(self.points[k][0], phi(*self.points[k][1:])) for k in chosen]
-        return min(value for _, value in self.known)
 
-    def reached(self, target):
-        """When Phi was first at most the target."""
-        return min((when for when, value in self.known if value <= target), default=np.inf)
+    def at(self, k):
+        if k not in self.known:
+            self.known[k] = self.phi(*self.points[k][2:])
+        return self.known[k]
+
+    def least(self):
+        return min(map(self.at, self.ladder))
+
+    def reached(self, target, closely):
+        """When Phi was first at most the target, with the calls of f and g until then: on a ladder
+        of points, each half as late again; closely: and then by halving the last step of it."""
+        below = next((k for k in self.ladder if self.at(k) <= target), None)
+        if below is None:
+            return np.inf, np.inf
+        above = max((k for k in self.ladder if k < below), default=below)
+        while closely and below - above > 1:
+            middle = (above + below) // 2
+            above, below = (above, middle) if self.at(middle) <= target else (middle, below)
+        return self.times[below], self.points[below][1]
 
 
 class Enough(Exception):
@@ -281,10 +329,10 @@ def conjugate_gradients(product, b, count=30, tol=1e-8):
     return v
 
 
-def plain(f, g, x0, y0, lr, watch):
+def plain(f, g, x0, y0, lr):
     x, y = x0.clone().requires_grad_(), y0
     optimizer = torch.optim.Adam([x], lr=lr)
-    while watch.see(x, y):
+    while True:
         y = solve_lower(g, x, y).requires_grad_()
         fx, fy = torch.autograd.grad(f(x, y), (x, y), allow_unused=True, materialize_grads=True)
         (gy,) = torch.autograd.grad(g(x, y), y, create_graph=True)
@@ -296,7 +344,7 @@ def plain(f, g, x0, y0, lr, watch):
         optimizer.step()
 
 
-def with_torchopt(f, g, x0, y0, lr, watch):
+def with_torchopt(f, g, x0, y0, lr):
     import torchopt
 
     def optimality(y, x):
@@ -310,7 +358,7 @@ def with_torchopt(f, g, x0, y0, lr, watch):
 
     x, y = x0.clone().requires_grad_(), y0
     optimizer = torch.optim.Adam([x], lr=lr)
-    while watch.see(x, y):
+    while True:
         found = solution(y, x)
         optimizer.zero_grad()
         f(x, found).backward()
@@ -318,7 +366,7 @@ def with_torchopt(f, g, x0, y0, lr, watch):
         y = found.detach()
 
 
-def with_betty(f, g, x0, y0, setting, watch):
+def with_betty(f, g, x0, y0, setting):
     from betty.configs import Config, EngineConfig
     from betty.engine import Engine
     from betty.problems import ImplicitProblem
@@ -335,8 +383,6 @@ def with_betty(f, g, x0, y0, setting, watch):
 
     class Upper(ImplicitProblem):
         def training_step(self, batch):
-            if not watch.see(self.module.value, self.lower.module.value):
-                raise Enough
             return f(self(), self.lower())
 
     class Lower(ImplicitProblem):
@@ -356,27 +402,12 @@ def with_betty(f, g, x0, y0, setting, watch):
         problems=[upper, lower],
         dependencies={"u2l": {upper: [lower]}, "l2u": {lower: [upper]}},
     )
-    try:
-        engine.run()
-    except Enough:
-        pass
+    engine.run()
 
 
-def with_bilevel(f, g, x0, y0, setting, watch):
-    """Every point at which f is asked for counts as passed."""
+def with_bilevel(f, g, x0, y0, setting):
     solver, settings = setting
-
-    def watched(x, y):
-        if not watch.see(x, y):
-            raise Enough
-        return f(x, y)
-
-    try:
-        bilevel.solve(
-            watched, g, x0, y0, solver=solver, settings=settings, threads=1, trace=False, certificate=False
-        )
-    except Enough:
-        pass
+    bilevel.solve(f, g, x0, y0, solver=solver, settings=settings, threads=1, trace=False, certificate=False)
 
 
 # Adam's steps above and, where it is used there, below: the same ones for everybody.
@@ -384,71 +415,115 @@ STEPS = 0.3, 1.0, 3.0
 BOTH = [(lr, below) for lr in (1.0, 3.0) for below in (0.02, 0.05)]
 
 
-def by_adam(lr, below):
+def by_adam(lr, below, alpha=1.0):
     """minimaxopt with Adam, all three variables moved at once."""
-    return "minimaxopt", {"optimizer": "adam", "order": "simultaneous", "eta0": below, "factor_x": lr / below}
+    settings = {"optimizer": "adam", "order": "simultaneous", "alpha0": alpha}
+    return "minimaxopt", {**settings, "eta0": below, "factor_x": lr / below}
 
 
-WAYS = {
-    "auto": (with_bilevel, [("auto", {})]),
-    "bilevel": (
-        with_bilevel,
-        [("s-tfbo", {"eta_x": factor}) for factor in (10, 30)] + [by_adam(*steps) for steps in BOTH],
-    ),
-    "plain loop": (plain, STEPS),
-    "TorchOpt": (with_torchopt, STEPS),
-    "Betty": (with_betty, [(*steps, *how) for steps in BOTH for how in (("cg", 20), ("darts", 1), ("darts", 2))]),
-}
+def by_soba(step_x, step_y, ratio):
+    return "soba", {"step_x": step_x, "step_y": step_y, "step_v": ratio * step_y, "decay": 0}
 
 
-def times_of(make, seed, seconds, ways):
-    """Seconds until each share, by way and setting, from one start."""
+# As many settings for `bilevel` as for Betty. For penalties steps without Adam are better, for the
+# network steps with it.
+PLAIN_STEPS = [by_soba(*steps) for steps in product((100, 200), (2, 4), (1, 2))]
+ADAM_STEPS = [by_adam(*steps, alpha) for steps in BOTH for alpha in (1.0, 3.0)]
+UNROLLED = [(*steps, "darts", count) for steps in BOTH for count in (1, 2)]
+
+
+def ways_for(given_steps):
+    return {
+        "auto": (with_bilevel, [("auto", {})]),
+        "bilevel": (with_bilevel, [*given_steps, ("s-tfbo", {"eta_x": 30})]),
+        "plain loop": (plain, STEPS),
+        "TorchOpt": (with_torchopt, STEPS),
+        "Betty": (with_betty, [*UNROLLED, (1.0, 0.05, "cg", 20)]),
+    }
+
+
+def run_once(way, f, g, x0, y0, setting, seconds):
+    """The second time: what is made at first calls, and caches, are left out. As timeit does,
+    without the collector of garbage, which takes as long as some of these runs, now and then."""
+    gc.collect()
+    gc.disable()
+    for limit in (min(seconds, 0.02), seconds):
+        watch = Watch(limit)
+        try:
+            way(watch.watched(f), watch.watched(g), x0, y0, setting)
+        except Enough:
+            pass
+    gc.enable()
+    return watch
+
+
+def times_of(make, seed, *, seconds, ways, closely):
+    """Seconds until each share with the calls until then, by way and setting, from one start."""
     f, g, x0, y0 = make(seed=seed)
-    exact = bilevel.implicit(g, tol=1e-5)
+    exact = bilevel.implicit(g, tol=1e-4)
 
     def phi(x, y):
         try:
             return float(f(x, exact(x, y)))
-        except bilevel.BilevelError:  # a step into nowhere
+        except (bilevel.BilevelError, ValueError):  # a step into nowhere
             return np.inf
 
     found = {}
     for name in ways:
-        way, settings = WAYS[name]
-        way(f, g, x0, y0, settings[0], Watch(0.02))  # what is imported and made at first calls
+        way, settings = ways[name]
+        run_once(way, f, g, x0, y0, settings[0], 1.0)  # what is imported at first calls
         for setting in settings:
-            watch = Watch(seconds)
             try:
-                way(f, g, x0, y0, setting, watch)
+                watches = [run_once(way, f, g, x0, y0, setting, seconds) for _ in range(REPEATS)]
             except Exception as error:
                 print(f"  {name}, {setting}: {type(error).__name__}: {error}", flush=True)
                 continue
-            found[name, str(setting)] = watch, watch.certify(phi)
-    start, end = phi(x0, y0), min(least for _, least in found.values())
+            found[name, str(setting)] = Runs(watches, phi)
+    start, end = phi(x0, y0), min(runs.least() for runs in found.values())
     targets = [end + share * (start - end) for share in SHARES]
-    times = {key: [watch.reached(target) for target in targets] for key, (watch, _) in found.items()}
-    print(f"  seed {seed}: Phi is {start:.4f} at the start, {end:.4f} at best", flush=True)
+    times = {key: [runs.reached(target, closely) for target in targets] for key, runs in found.items()}
+    print(f"  start {seed}: Phi is {start:.4f} at the start, {end:.4f} at best", flush=True)
     return times
 
 
-def peers(title, make, seeds, seconds, jobs, ways):
+NEVER = [(np.inf, np.inf)] * len(SHARES)
+
+
+def rank(runs, name, setting, share):
+    """Median time to the share, then to the shares before it: for those that no run came to."""
+    return [np.median([times.get((name, setting), NEVER)[i][0] for times in runs]) for i in range(share, -1, -1)]
+
+
+def peers(title, make, ways, seeds, seconds, jobs, chosen_on):
+    """All settings on the starts that they are chosen on, then those that were chosen on the others.
+    Without starts to choose on, the best median of all settings counts."""
     print(title, flush=True)
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        count = len(seeds)
-        found = list(pool.map(times_of, [make] * count, seeds, [seconds] * count, [ways] * count))
+
+        def run(starts, ways, closely):
+            one = partial(times_of, make, seconds=seconds, ways=ways, closely=closely)
+            return list(pool.map(one, starts))
+
+        before = run(chosen_on or seeds, ways, closely=not chosen_on)
+        best, kept = {}, {}
+        for name, (way, settings) in ways.items():
+            for i in range(len(SHARES)):
+                best[name, i] = min(settings, key=lambda one: rank(before, name, str(one), i))  # noqa: B023
+            kept[name] = way, [one for one in settings if one in [best[name, i] for i in range(len(SHARES))]]
+            for one in settings:
+                medians = " ".join(f"{1e3 * rank(before, name, str(one), i)[0]:8.1f}" for i in range(len(SHARES)))
+                print(f"      {medians} ms   {name} {one}", flush=True)
+        counted = run(seeds, kept, closely=True) if chosen_on else before
     rows = []
     for i, share in enumerate(SHARES):
         for name in ways:
-            settings = [str(setting) for setting in WAYS[name][1]]
-            each = {one: [times.get((name, one), [np.inf] * 3)[i] for times in found] for one in settings}
-            medians = {one: np.median(times) for one, times in each.items()}
-            best = min(medians, key=medians.get)
-            figures = " ".join(f"{when * 1e3:.0f}" for when in each[best])
-            text = f"{medians[best]:.3f} s" if np.isfinite(medians[best]) else f"not in {seconds:g} s"
-            print(f"  within {share:4.0%}: {name:14} {text:>12}   {best} (ms from each start: {figures})", flush=True)
-            rows.append([f"{title}, within {share:.0%}, {name}", f"{text} ({best})"])
-            for one, median in medians.items():
-                print(f"      {median:8.3f}  {one}")
+            one = best[name, i]
+            each = np.array([times.get((name, str(one)), NEVER)[i] for times in counted])
+            median, calls = np.median(each, axis=0)
+            text = f"{1e3 * median:.1f} ms" if np.isfinite(median) else f"not in {seconds:g} s"
+            starts = " ".join(f"{1e3 * when:.1f}" for when in each[:, 0])
+            print(f"  within {share:4.0%}: {name:10} {text:>12}, {calls:5.0f} calls   {one}; each start: {starts}", flush=True)
+            rows.append([f"{title}, within {share:.0%}, {name}", f"{text} ({one})"])
     return rows
 
 
@@ -538,21 +613,34 @@ def main():
     parser.add_argument("--only", default="overhead,loop,penalties,network")
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--seeds", default="0,1,2,3")
+    parser.add_argument("--chosen-on", default="0")
+    parser.add_argument("--match", default="")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--ways", default=",".join(WAYS))
+    parser.add_argument("--ways", default=",".join(ways_for([])))
     parser.add_argument("--sets")
     parser.add_argument("--models")
     parser.add_argument("--markdown")
     options = parser.parse_args()
     rows, seeds = [], [int(seed) for seed in options.seeds.split(",")]
-    compared = seeds, options.seconds, options.jobs, options.ways.split(",")
+    chosen_on = [int(seed) for seed in options.chosen_on.split(",") if seed]
+    compared = seeds, options.seconds, options.jobs, chosen_on
+
+    def chosen(given_steps):
+        ways = {}
+        for name, (way, settings) in ways_for(given_steps).items():
+            matching = [one for one in settings if re.search(options.match, f"{name} {one}")]
+            if name in options.ways.split(",") and matching:
+                ways[name] = way, matching
+        return ways
+
+    network = chosen(ADAM_STEPS)
     parts = {
         "overhead": overhead,
         "loop": loop,
         "start": lambda: start(seeds),
-        "penalties": lambda: peers("20-class penalties", softmax_problem, *compared),
-        "network": lambda: peers("decay of a network", network_problem, *compared),
-        "noisy": lambda: peers("the same, wrong labels", partial(network_problem, 0.2), *compared),
+        "penalties": lambda: peers("20-class penalties", softmax_problem, chosen(PLAIN_STEPS), *compared),
+        "network": lambda: peers("decay of a network", network_problem, network, *compared),
+        "noisy": lambda: peers("the same, wrong labels", partial(network_problem, 0.2), network, *compared),
         "labels": lambda: labels(options.sets, seeds, options.models),
     }
     for name in options.only.split(","):

@@ -53,7 +53,7 @@ class LowerLevel:
         level_x, level_y = self.problem.x, self.problem.y
         reached, why = ffi.new("double *"), new_message()
         with self.lock, guarded():
-            self.problem.begin()
+            self.problem.begin(newton=True)
             self._put(level_x, self.x, x)
             self._put(level_y, self.y, y)
             scale = self._slope(self.v)
@@ -94,7 +94,7 @@ class LowerLevel:
         level_x, level_y = self.problem.x, self.problem.y
         residual, why = ffi.new("double *"), new_message()
         with self.lock, guarded():
-            self.problem.begin()
+            self.problem.begin(newton=True)
             self._put(level_x, self.x, x)
             self._put(level_y, self.y, y)
             self._put(level_y, self.b, b)

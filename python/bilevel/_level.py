@@ -8,6 +8,7 @@ and _jax.py have the others.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
 from math import prod
 from typing import Any
 
@@ -48,7 +49,7 @@ class Level:
 
     def _finish(self) -> None:
         self.sizes = [prod(shape) for shape in self.shapes]
-        self.ends = np.cumsum(self.sizes).tolist()
+        self.ends = list(accumulate(self.sizes))
         self.dim: int = self.ends[-1]
         if self.dim == 0:
             raise ValueError(f"{self.name} is empty")

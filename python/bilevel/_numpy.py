@@ -127,6 +127,8 @@ class Oracles:
     projection: Any = None  # onto X
     projects_flat = False  # it takes and returns the vector, not the user's form of it
     has_hvp = has_cross = True
+    newton = False  # products with H are asked for where the gradient of g was
+    fresh = False  # nothing of the user's has run since the look at the start
     upper_sum: Sum
     lower_sum: Sum
 

@@ -64,6 +64,7 @@ class Problem:
         many_minimizers: bool = False,
         name: str = "problem",
         threads: int = 0,
+        _products: bool = False,
     ) -> None:
         self._derivatives = {"grad_f": grad_f, "grad_g": grad_g, "hvp": hvp, "jvp": jvp}
         optional = {**self._derivatives, "project": project}
@@ -101,6 +102,7 @@ class Problem:
         made, why = ffi.new("blv_problem **"), new_message()
         check(lib.blv_problem_create(made, definition, why), why)
         self._pointer = owned(made[0], lib.blv_problem_destroy, handle, *spaces)
+        self.oracles.newton = _products  # they will be asked for at the start
         self._look_at_start()
 
     def _make_oracles(
@@ -200,8 +202,11 @@ class Problem:
         """Where a run begins; None: where the problem itself says."""
         return self.x.start, self.y.start
 
-    def begin(self) -> None:
+    def begin(self, newton: bool = False) -> None:
+        """A run begins or ends. newton: it takes products with H where it took the gradient."""
+        self.oracles.newton = newton
         self.oracles.begin()
+        self.oracles.fresh = False
 
     def restore(self, x: Any, y: Any) -> tuple[Any, Any]:
         return self.x.restore(x), self.y.restore(y)
@@ -253,7 +258,7 @@ class BuiltinProblem(Problem):
     def start(self) -> tuple[Any, Any]:
         return None, None
 
-    def begin(self) -> None:
+    def begin(self, newton: bool = False) -> None:
         pass
 
     def restore(self, x: Any, y: Any) -> tuple[Any, Any]:

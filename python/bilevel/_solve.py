@@ -18,9 +18,10 @@ from ._problem import Problem, settings_array
 from ._progress import Bar
 from ._result import Result, result_of
 from ._runs import Recorder
-from ._solver import Registration
+from ._solver import Registration, uses_products
 
 SIGNAL_SECONDS = 0.05  # between two looks at signals while a run is in C
+NEWTON = ("auto", "exact")  # which solve below by Newton's method
 
 
 class Session:
@@ -38,7 +39,7 @@ class Session:
     def begin(self, run: Any, context: Any) -> None:
         name = text(lib.blv_run_solver(run).name)
         self.current = self.rows[name] = []
-        self.problem.begin()
+        self.problem.begin(newton=name in NEWTON)
         _callbacks.watch_run(run)
         lib.blv_run_every(run, lib.blv_py_every, context, SIGNAL_SECONDS)
         if self.recorder:
@@ -123,7 +124,7 @@ class Options:
         o.settings = self.settings.pointer
         o.no_certificate = not given["certificate"]
         self.x, self.y = (
-            ffi.NULL if start is None or not given["start"] else ffi.new("double[]", start.tolist())
+            ffi.NULL if start is None or not given["start"] else ffi.from_buffer("double[]", start)
             for start in session.problem.start()
         )
         o.x, o.y = self.x, self.y
@@ -178,7 +179,7 @@ def solve(
 
     Ctrl-C ends the run; the result is the one so far. What f or g raise is raised here.
     """
-    problem, parameters = _problem_from(f, g, x0, y0, others)
+    problem, parameters = _problem_from(f, g, x0, y0, others, solver)
     _expect(settings or {}, dict, "settings")
     registration = Registration([solver])
     bar = Bar.wanted(progress, seconds, iters)
@@ -211,11 +212,11 @@ def _expect(value: Any, kind: type, name: str) -> None:
         raise TypeError(f"{name} is a {type(value).__name__}, expected a {kind.__name__}")
 
 
-_PROBLEM_KEYWORDS = frozenset(Problem.__init__.__kwdefaults__ or ())
+_PROBLEM_KEYWORDS = frozenset(Problem.__init__.__kwdefaults__ or ()) - {"_products"}
 
 
 def _problem_from(
-    f: Any, g: Any, x0: Any, y0: Any, others: dict[str, Any]
+    f: Any, g: Any, x0: Any, y0: Any, others: dict[str, Any], solver: Any
 ) -> tuple[Problem, dict[str, Any]]:
     """The problem, and the keywords that are not about it."""
     about = {key: value for key, value in others.items() if key in _PROBLEM_KEYWORDS}
@@ -227,7 +228,9 @@ def _problem_from(
     for name, value in (("g", g), ("x0", x0), ("y0", y0)):
         if value is None:
             raise TypeError(f"{name} is missing")
-    return Problem(f, g, x0, y0, **about), rest
+    problem = Problem(f, g, x0, y0, **about, _products=uses_products(solver))
+    problem.oracles.fresh = True
+    return problem, rest
 
 
 # ---- Several solvers ----

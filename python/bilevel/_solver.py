@@ -69,6 +69,15 @@ def solvers() -> list[Solver]:
     return found
 
 
+def uses_products(solver: Any) -> bool:
+    """Whether a built-in solver, by its name, takes products with second derivatives."""
+    if not isinstance(solver, str):
+        return False
+    found = lib.blv_solver_find(ffi.NULL, c_text("solver", solver), ffi.NULL)
+    products = lib.BLV_USES_HVP | lib.BLV_USES_CROSS
+    return found != ffi.NULL and bool(found.uses & products)
+
+
 def run_options() -> tuple[Parameter, ...]:
     """The options that every run has, beside the parameters of its solver."""
     return _parameters(lib.blv_run_options())

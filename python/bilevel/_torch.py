@@ -7,6 +7,7 @@ other device vectors are tensors there (_space.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -135,7 +136,8 @@ class TorchLevel(Level):
         return held.data_ptr(), held
 
     def finite(self, address: int) -> bool:
-        return bool(torch.isfinite(self.views[address]).all())
+        values = self.views[address]
+        return isfinite(values.sum().item()) or bool(torch.isfinite(values).all())
 
     def point(self, address: int) -> Any:
         """The vector as a leaf of autograd that may be kept: library memory ends with the run. It
@@ -213,23 +215,42 @@ class TorchOracles(Oracles):
         self.f, self.g = f, g
         self.x, self.y = levels
         self.upper_sum, self.lower_sum = sums
-        self.kept: tuple[Any, Any, Any] | None = None
+        self.kept: tuple[Any, Any, Any, Any] | None = None
+        self.at_first: dict[str, tuple[Any, ...]] = {}  # f and g at the start, until it is left
         self.at_start = True  # where a function that depends on nothing is an error
         self.differentiates = False  # f or g takes derivatives itself, and needs a graph for it
         for each in sums:
             each.device = self.x.device
 
     def upper(self, batch: Any, x: int, y: int, f: Any, fx: int, fy: int) -> None:
-        self._first(self.f, "f", self.upper_sum.arguments(batch), x, y, f, fx, fy)
+        self._first(self.f, "f", self.upper_sum, batch, x, y, f, fx, fy)
 
     def lower(self, batch: Any, x: int, y: int, g: Any, gx: int, gy: int) -> None:
-        self._first(self.g, "g", self.lower_sum.arguments(batch), x, y, g, gx, gy)
+        if self.newton and gy and not batch:
+            self._lower_with_graph(x, y, g, gx, gy)
+        else:
+            self._first(self.g, "g", self.lower_sum, batch, x, y, g, gx, gy)
+
+    def _lower_with_graph(self, x: int, y: int, g: Any, gx: int, gy: int) -> None:
+        """What `all` would build at this point, where it is asked for next."""
+        if torch.is_inference_mode_enabled():
+            with torch.inference_mode(False):
+                return self._lower_with_graph(x, y, g, gx, gy)
+        gradient, at_x, _, value = self._gradient(ffi.NULL, x, y)
+        if self.at_start and gradient is self.y.zeros:
+            raise _depends_on_nothing("g")
+        if g:
+            g[0] = value.item()
+        self.y.put(gy, gradient)
+        if gx:
+            self.x.put(gx, _gradients(value, (at_x,), retain_graph=True)[0])
 
     def _first(
         self,
         function: Callable[..., Any],
         name: str,
-        samples: tuple[Any, ...],
+        terms: Sum,
+        batch: Any,
         x: int,
         y: int,
         value: Any,
@@ -238,32 +259,40 @@ class TorchOracles(Oracles):
     ) -> None:
         if torch.is_inference_mode_enabled():
             with torch.inference_mode(False):
-                return self._first(function, name, samples, x, y, value, dx, dy)
+                return self._first(function, name, terms, batch, x, y, value, dx, dy)
         own = self.differentiates
-        at_x = self.x.point(x) if dx or own else self.x.copy(x)
-        at_y = self.y.point(y) if dy or own else self.y.copy(y)
+        at_x, at_y = self.x.point(x), self.y.point(y)
+        if self.at_first and not batch:
+            known = self.at_first.pop(name, None)
+            if known and known[0] is at_x and known[1] is at_y:
+                self.at_first[name] = known
+                self._give(known[2], known[3:], value, dx, dy)
+                return
+        samples = terms.arguments(batch)
         wanted = (at_x,) * bool(dx) + (at_y,) * bool(dy)
+        if not own:
+            at_x, at_y = at_x if dx else at_x.detach(), at_y if dy else at_y.detach()
         try:
             result = self._value(function, name, at_x, at_y, samples, bool(wanted) or own)
         except RuntimeError as error:
             if own or "does not require grad" not in str(error):
                 raise
             self.differentiates = True
-            return self._first(function, name, samples, x, y, value, dx, dy)
+            return self._first(function, name, terms, batch, x, y, value, dx, dy)
+        gradients = _gradients(result, wanted)
+        if self.at_start:
+            if gradients[-1] is None and (name == "g" or gradients[0] is None):
+                raise _depends_on_nothing(name)
+            self.at_first[name] = at_x, at_y, result.detach(), *gradients
+        self._give(result, gradients, value, dx, dy)
+
+    def _give(self, result: Any, gradients: Sequence[Any], value: Any, dx: int, dy: int) -> None:
         if value:
             value[0] = result.item()
-        if wanted:
-            gradients = _gradients(result, wanted)
-            if self.at_start and gradients[-1] is None and (name == "g" or gradients[0] is None):
-                what = "y" if name == "g" else "x or y"
-                raise ValueError(
-                    f"{name} returned a tensor that does not depend on {what}: detach(), item() "
-                    "and no_grad() cut the graph of autograd"
-                )
-            if dy:
-                self.y.put(dy, gradients[-1])
-            if dx:
-                self.x.put(dx, gradients[0])
+        if dy:
+            self.y.put(dy, gradients[-1])
+        if dx:
+            self.x.put(dx, gradients[0])
 
     def _value(
         self,
@@ -299,7 +328,7 @@ class TorchOracles(Oracles):
         if torch.is_inference_mode_enabled():
             with torch.inference_mode(False):
                 return self.all(batch, x, y, v, gy, hv, jv)
-        gradient, at_x, at_y = self._gradient(batch, x, y)
+        gradient, at_x, at_y, _ = self._gradient(batch, x, y)
         if gy:
             self.y.put(gy, gradient)
         wanted = (at_y,) * bool(hv) + (at_x,) * bool(jv)
@@ -309,9 +338,9 @@ class TorchOracles(Oracles):
         if jv:
             self.x.put(jv, products[-1])
 
-    def _gradient(self, batch: Any, x: int, y: int) -> tuple[Any, Any, Any]:
-        """The gradient of g in y with its graph, and the point. That of all samples is kept: linear
-        solvers ask for many products at one point."""
+    def _gradient(self, batch: Any, x: int, y: int) -> tuple[Any, Any, Any, Any]:
+        """The gradient of g in y with its graph, the point and g. That of all samples is kept:
+        linear solvers ask for many products at one point."""
         kept = self.kept
         if kept and not batch and self.x.is_at(x, kept[1]) and self.y.is_at(y, kept[2]):
             return kept
@@ -322,8 +351,8 @@ class TorchOracles(Oracles):
         if gradient is None:
             gradient = self.y.zeros
         if not batch:
-            self.kept = gradient, at_x, at_y
-        return gradient, at_x, at_y
+            self.kept = gradient, at_x, at_y, value
+        return gradient, at_x, at_y, value
 
     def project(self, x: int) -> None:
         projected: Any
@@ -357,12 +386,23 @@ class TorchOracles(Oracles):
         return project
 
     def begin(self) -> None:
-        self.kept = None
         self.at_start = False
+        if not self.fresh:
+            self.kept = None
+            self.at_first.clear()
         for level in (self.x, self.y):
-            level.held = None
+            if not self.fresh:
+                level.held = None
             if level.on_host:
                 level.views.clear()
+
+
+def _depends_on_nothing(name: str) -> ValueError:
+    what = "y" if name == "g" else "x or y"
+    return ValueError(
+        f"{name} returned a tensor that does not depend on {what}: detach(), item() and no_grad() "
+        "cut the graph of autograd"
+    )
 
 
 _engine: Any = getattr(torch.autograd.Variable, "_execution_engine", None)

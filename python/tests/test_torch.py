@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -432,3 +433,75 @@ def test_the_documentation_runs():
         blocks = re.findall(r"```python\n(.*?)```", text, re.S)
         assert len(blocks) >= least
         exec("\n".join(blocks), {"__name__": "documentation"})
+
+
+class Counted:
+    """A function with the points at which it was called."""
+
+    def __init__(self, function):
+        self.function, self.points = function, []
+
+    def __call__(self, x, y):
+        self.points.append(np.concatenate([part.detach().numpy() for part in (x, y)]))
+        return self.function(x, y)
+
+    def again(self):
+        """How often it was called where it had been called just before."""
+        return sum(np.array_equal(a, b) for a, b in pairwise(self.points))
+
+
+def bent(x, y):
+    return g(x, y) + 0.1 * (y**4).sum()
+
+
+@pytest.mark.parametrize("solver", ["auto", "exact"])
+def test_gradients_and_products_share_a_graph(solver, memory):
+    """Newton's method takes products where it took the gradient: g is computed once there."""
+    counted = Counted(bent)
+    r = bilevel.solve(f, counted, *start(), solver=solver, tol=1e-6, certificate=False)
+    assert len(counted.points) > 10
+    assert counted.again() <= 4  # the look at the start, and vectors that were copied
+
+    known = bilevel.solve(f, bent, *start(), solver=solver, tol=1e-10)
+    torch.testing.assert_close(r.x, known.x, rtol=1e-4, atol=1e-5)
+
+
+def test_implicit_computes_g_once_at_a_point():
+    counted = Counted(bent)
+    x = torch.ones(4, dtype=torch.float64, requires_grad=True)
+    bilevel.implicit(counted, start()[1])(x).sum().backward()
+    assert counted.again() <= 3  # the look at the start, and the beginning of the second solve
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"solver": "minimaxopt", "eta0": 0.1},
+        {"solver": "soba", "step_x": 0.1, "step_y": 0.1, "step_v": 0.1},
+        {"solver": "auto"},
+    ],
+)
+def test_what_the_start_has_shown_is_not_asked_again(settings):
+    upper, lower = Counted(f), Counted(g)
+    ones = [torch.ones_like(part) for part in start()]
+    bilevel.solve(upper, lower, *ones, iters=2, certificate=False, trace=False, **settings)
+    assert len(lower.points) > 1
+    assert [sum((p == 1.0).all() for p in each.points) for each in (upper, lower)] == [1, 1]
+
+
+def test_a_lower_level_without_y_is_an_error_with_every_solver():
+    for solver in ("auto", "soba", "minimaxopt"):
+        with pytest.raises(ValueError, match="g returned a tensor that does not depend on y"):
+            bilevel.solve(f, lambda x, y: (x * x).sum(), *start(), solver=solver, iters=1)
+
+
+def test_a_problem_that_has_changed_is_looked_at_again():
+    """A problem may be solved long after it was made, and more than once."""
+    target = torch.ones(9, dtype=torch.float64)
+    problem = bilevel.Problem(lambda x, y: ((y - target) ** 2).sum() + x @ x, g, *start())
+    settings = {"solver": "minimaxopt", "iters": 3, "eta0": 0.1}
+    first = bilevel.solve(problem, **settings)
+    target *= 3.0
+    second, third = (bilevel.solve(problem, **settings) for _ in range(2))
+    assert not torch.equal(first.y, second.y)
+    assert torch.equal(second.y, third.y)
