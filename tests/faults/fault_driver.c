@@ -12,6 +12,7 @@
  * outputs, and the store is whole with all that was in it before. A run that ends with exit code 0
  * has written and printed what it does without a fault. Leaks are told by the sanitizer where it is
  * there. */
+#include "coverage_counts.h"
 #include "fault_calls.h"
 #include "fault_cases.h"
 #include "fault_files.h"
@@ -392,6 +393,7 @@ static void run_preparations(void) {
 
 static void prepare(void) {
     char path[PATH_ROOM], integrity[100];
+    coverage_share();
     make_root();
     setenv("BILEVEL_STORE", ".runs.db", 1);
     unsetenv("BILEVEL_FAULT");
@@ -513,6 +515,7 @@ static bool work_together(const task *t, totals *sums) {
             file_b = shared_room(FILE_ROOM);
             sum = &sums[rank];
             work(t, rank);
+            coverage_write();
             _exit(0);
         }
     }
