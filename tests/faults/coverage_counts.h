@@ -1,5 +1,6 @@
 /* Counts of lines and branches, in a build that has them: the runs that a process starts count in
- * its memory, and it writes the files once. Without them every run would add to hundreds of files. */
+ * its memory, and it writes the files once. Without them every run would add to hundreds of files.
+ */
 #ifndef COVERAGE_COUNTS_H
 #define COVERAGE_COUNTS_H
 

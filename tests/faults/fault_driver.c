@@ -2,6 +2,7 @@
  *
  *     bilevel_faults --all [WORDS]        all calls, of the cases with these words; one process
  *                                         for each processor shares in them
+ *     bilevel_faults --places [WORDS]     of all these calls a few from every place of the program
  *     bilevel_faults --list               the cases with their numbers of calls
  *     bilevel_faults --sample SECONDS     some of them, spread over all cases
  *     bilevel_faults --one alloc:17 'runs rm 2'                 one again, with its messages
@@ -16,6 +17,7 @@
 #include "fault_calls.h"
 #include "fault_cases.h"
 #include "fault_files.h"
+#include "fault_places.h"
 
 #include "bilevel/run.h"
 
@@ -71,6 +73,8 @@ static void reset_case(void) {
 /* ---- One run ---- */
 
 static fault_counts *shared;
+static fault_places *places; /* NULL: all calls */
+static bool choosing;        /* in the runs that begin now */
 
 static void use_stand_in(void) {
     char path[PATH_ROOM];
@@ -88,6 +92,7 @@ static void become_command(const char *folder, const fault_case *c, fault_kind k
         _exit(3);
     alarm(RUN_SECONDS);
     fault_plan(shared, kind, at);
+    fault_plan_choice(choosing ? places : NULL);
     exit(__real_main(count, words));
 }
 
@@ -328,7 +333,9 @@ static void keep_whole(const char *folder, const char *entry) {
 /* Without a fault: it must work; its files are what a whole output is. */
 static void count_calls(const fault_case *c, long calls[FAULT_KINDS]) {
     reset_case();
+    choosing = true;
     int status = run(case_folder, c, FAULT_NONE, 0);
+    choosing = false;
     trial t = {c, FAULT_NONE, 0, WIFEXITED(status) ? WEXITSTATUS(status) : -1};
     if (t.code != 0)
         complain(&t, CODES, "fails without a fault");
@@ -340,19 +347,29 @@ static void count_calls(const fault_case *c, long calls[FAULT_KINDS]) {
     memcpy(calls, shared->calls, sizeof shared->calls);
 }
 
+/* Whether there is such a call. */
+static bool fail_call(const fault_case *c, fault_kind kind, long at) {
+    trial t = {c, kind, at, 0};
+    reset_case();
+    int status = run(case_folder, c, kind, at);
+    if (shared->fired == 0)
+        return false;
+    judge(&t, status);
+    sum->injected[kind]++;
+    sum->survived += t.code == 0;
+    return true;
+}
+
 /* Calls 1, 1 + stride, ... until none fails, or the time is up. */
 static void fail_calls(const fault_case *c, fault_kind kind, long first, long stride,
                        double deadline) {
-    for (long at = first; seconds_now() < deadline; at += stride) {
-        trial t = {c, kind, at, 0};
-        reset_case();
-        int status = run(case_folder, c, kind, at);
-        if (shared->fired == 0)
-            return;
-        judge(&t, status);
-        sum->injected[kind]++;
-        sum->survived += t.code == 0;
-    }
+    for (long at = first; seconds_now() < deadline && fail_call(c, kind, at);)
+        at += stride;
+}
+
+static void fail_chosen_calls(const fault_case *c, fault_kind kind, long first, long stride) {
+    for (long i = first; i < places->count[kind]; i += stride)
+        fail_call(c, kind, places->chosen[kind][i]);
 }
 
 static void put_rows(void) {
@@ -433,6 +450,7 @@ typedef struct task {
     size_t count, solvers;
     double seconds;   /* 0: all calls */
     const char *only; /* words of the cases, or NULL */
+    bool places;      /* some calls of each place */
     long workers;     /* each takes every workers-th call */
 } task;
 
@@ -454,9 +472,14 @@ static void list_cases(task *t) {
 static void try_all_calls(const fault_case *c, const task *t, long rank) {
     long calls[FAULT_KINDS];
     double start = seconds_now();
+    if (places)
+        memset(places->count, 0, sizeof places->count);
     count_calls(c, calls);
     for (fault_kind kind = FAULT_MEMORY; kind < FAULT_KINDS; kind++)
-        fail_calls(c, kind, 1 + rank, t->workers, INFINITY);
+        if (places)
+            fail_chosen_calls(c, kind, rank, t->workers);
+        else
+            fail_calls(c, kind, 1 + rank, t->workers, INFINITY);
     if (rank == 0)
         printf("%s: %ld calls for memory, %ld on files, %.0f s\n", c->arguments,
                calls[FAULT_MEMORY], calls[FAULT_FILE], seconds_now() - start);
@@ -514,6 +537,7 @@ static bool work_together(const task *t, totals *sums) {
             file_a = shared_room(FILE_ROOM);
             file_b = shared_room(FILE_ROOM);
             sum = &sums[rank];
+            places = t->places ? shared_room(sizeof *places) : NULL;
             work(t, rank);
             coverage_write();
             _exit(0);
@@ -555,12 +579,13 @@ static void tell(const task *t, const totals *whole, double seconds) {
            seconds_of(&used.ru_utime) + seconds_of(&used.ru_stime));
 }
 
-static int drive(double seconds, const char *only) {
+static int drive(double seconds, bool some_of_each_place, const char *only) {
     static task t;
     totals whole = {0};
     double start = seconds_now();
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     t.seconds = seconds;
+    t.places = some_of_each_place;
     t.only = only;
     t.workers = seconds > 0 || processors < 1 ? 1 : processors;
     totals *sums = shared_room((size_t)t.workers * sizeof *sums);
@@ -595,13 +620,15 @@ int __wrap_main(int count, char **arguments) {
     file_b = shared_room(FILE_ROOM);
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (count >= 2 && strcmp(arguments[1], "--all") == 0)
-        return drive(0, count > 2 ? arguments[2] : NULL);
+        return drive(0, false, count > 2 ? arguments[2] : NULL);
+    if (count >= 2 && strcmp(arguments[1], "--places") == 0)
+        return drive(0, true, count > 2 ? arguments[2] : NULL);
     if (count == 2 && strcmp(arguments[1], "--list") == 0)
         return print_list();
     if (count == 4 && strcmp(arguments[1], "--one") == 0)
         return repeat(arguments[2], arguments[3]);
     if (count == 3 && strcmp(arguments[1], "--sample") == 0)
-        return drive(strtod(arguments[2], NULL), NULL);
+        return drive(strtod(arguments[2], NULL), false, NULL);
     fault_plan_from_environment();
     return __real_main(count, arguments);
 }
