@@ -379,6 +379,27 @@ static void put_rows(void) {
     fclose(file);
 }
 
+/* Rows of images: their bytes, and labels in a file beside them or in front. */
+static void put_images(void) {
+    enum { ROWS = 10, SIDE = 2, RECORD = 3073, RECORDS = 2 };
+    const unsigned char header[16] = {0, 0, 8, 3, 0, 0, 0, ROWS, 0, 0, 0, SIDE, 0, 0, 0, SIDE};
+    const unsigned char labels[8] = {0, 0, 8, 1, 0, 0, 0, ROWS};
+    FILE *rows = open_for_writing(root, "template", "images-idx3-ubyte");
+    FILE *beside = open_for_writing(root, "template", "images-idx1-ubyte");
+    FILE *records = open_for_writing(root, "template", "cifar.bin");
+    fwrite(header, 1, sizeof header, rows);
+    fwrite(labels, 1, sizeof labels, beside);
+    for (int i = 0; i < ROWS * SIDE * SIDE; i++)
+        fputc(i * i % 256, rows);
+    for (int i = 0; i < ROWS; i++)
+        fputc(i % 2, beside);
+    for (int i = 0; i < RECORDS * RECORD; i++)
+        fputc(i % RECORD == 0 ? i / RECORD : i % 256, records);
+    fclose(rows);
+    fclose(beside);
+    fclose(records);
+}
+
 static void make_root(void) {
     static const char *const folders[] = {"template", "case", "whole", "bin"};
     char path[PATH_ROOM];
@@ -415,7 +436,10 @@ static void prepare(void) {
     setenv("BILEVEL_STORE", ".runs.db", 1);
     unsetenv("BILEVEL_FAULT");
     put_rows();
+    put_images();
     put_text(root, "template", "suite.json", fault_suite);
+    put_text(root, "template", "data.json", fault_suite_of_data);
+    put_text(root, "template", "few.json", fault_suite_of_rows);
     put_text(root, "template", "groups.txt", fault_groups);
     put_text(root, "template", "mixed.csv", fault_mixed);
     put_text(root, "template", "rows.arff", fault_arff);
