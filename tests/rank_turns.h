@@ -1,7 +1,7 @@
 /* Two ranks that take turns in one thread: what they do together, while memory is short on one of
  * them or an exchange fails. Ranks that are at different exchanges, or wait for one that has left,
- * hear that the exchange failed, as with MPI, and no exchange comes after it. Include after
- * cmocka.h and alloc_testing.h. */
+ * hear that the exchange failed, as with MPI, and no exchange comes after it. What has failed has a
+ * message, and nothing is kept. Include after cmocka.h and alloc_testing.h. */
 #ifndef RANK_TURNS_H
 #define RANK_TURNS_H
 
@@ -119,6 +119,74 @@ static inline const one_rank *run_ranks(rank_work work, const void *context, int
     swapcontext(&meeting.all, &meeting.ranks[0].turn);
     requests_spared = false;
     return meeting.ranks;
+}
+
+/* ---- Faults ---- */
+
+typedef struct job {
+    const char *what;
+    rank_work work;
+    const void *context;
+} job;
+
+/* Whether one of them has failed. The rank on which memory was short may be the only one, where it
+ * was after the last exchange; else both have. */
+static inline bool some_failed(const one_rank *pair, const job *j, int short_of, const char *fault,
+                               long at) {
+    const int other = short_of == 0 ? 1 : 0;
+    if (pair[other].error ? !pair[1 - other].error : short_of < 0 && pair[1 - other].error)
+        fail_msg("%s, %s %ld: rank 0 %s, rank 1 %s", j->what, fault, at,
+                 blv_error_text(pair[0].error), blv_error_text(pair[1].error));
+    for (int rank = 0; rank < TWO; rank++)
+        if (pair[rank].error && !pair[rank].why.text[0])
+            fail_msg("%s, %s %ld: no message on rank %d: %s", j->what, fault, at, rank,
+                     blv_error_text(pair[rank].error));
+    return pair[1 - other].error != BLV_OK;
+}
+
+enum { FIRST_REQUESTS = 250 }; /* beyond that only some */
+
+static inline void fail_requests(const job *j, int rank) {
+    long failures = 0, tried = 0;
+    bool failed = true;
+    for (long n = 0; failed; n += n < FIRST_REQUESTS ? 1 : n / 16) {
+        const long before = memory_live;
+        const one_rank *pair = run_ranks(j->work, j->context, rank, n, -1);
+        failed = a_request_failed();
+        tried++;
+        failures += some_failed(pair, j, rank, "request", n);
+        if (memory_live > before) /* less: the C library has asked for some of it */
+            fail_msg("%s: %ld bytes kept after request %ld of rank %d", j->what,
+                     memory_live - before, n, rank);
+        if (!failed && pair[0].error)
+            fail_msg("%s: %s", j->what, pair[0].why.text);
+    }
+    if (failures < tried / 2)
+        fail_msg("%s: %ld of %ld requests failed unnoticed", j->what, tried - failures, tried);
+}
+
+static inline void fail_exchanges(const job *j) {
+    for (long n = 0;; n++) {
+        const long before = memory_live;
+        const one_rank *pair = run_ranks(j->work, j->context, -1, -1, n);
+        if (memory_live > before) /* less: the C library has asked for some of it */
+            fail_msg("%s: %ld bytes kept after exchange %ld", j->what, memory_live - before, n);
+        const bool failed = some_failed(pair, j, -1, "exchange", n);
+        if (meeting.made <= n) { /* there is none with this number */
+            if (failed)
+                fail_msg("%s: %s", j->what, pair[0].why.text);
+            assert_true(n > 0);
+            return;
+        }
+    }
+}
+
+static inline void fail_everything(const job *jobs, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        fail_exchanges(&jobs[i]);
+        for (int rank = 0; rank < TWO; rank++)
+            fail_requests(&jobs[i], rank);
+    }
 }
 
 #endif

@@ -34,73 +34,6 @@ static void write_file(const char *name, const void *bytes, size_t size) {
     assert_int_equal(fclose(file), 0);
 }
 
-/* ---- Faults ---- */
-
-typedef struct job {
-    const char *what;
-    rank_work work;
-    const void *context;
-} job;
-
-/* Whether one of them has failed. The rank on which memory was short may be the only one, where it
- * was after the last exchange; else both have. */
-static bool some_failed(const one_rank *pair, const job *j, int short_of, const char *fault,
-                        long at) {
-    const int other = short_of == 0 ? 1 : 0;
-    if (pair[other].error ? !pair[1 - other].error : short_of < 0 && pair[1 - other].error)
-        fail_msg("%s, %s %ld: rank 0 %s, rank 1 %s", j->what, fault, at,
-                 blv_error_text(pair[0].error), blv_error_text(pair[1].error));
-    for (int rank = 0; rank < TWO; rank++)
-        if (pair[rank].error && !pair[rank].why.text[0])
-            fail_msg("%s, %s %ld: no message on rank %d", j->what, fault, at, rank);
-    return pair[1 - other].error != BLV_OK;
-}
-
-enum { FIRST_REQUESTS = 250 }; /* beyond that only some */
-
-static void fail_requests(const job *j, int rank) {
-    long failures = 0, tried = 0;
-    bool failed = true;
-    for (long n = 0; failed; n += n < FIRST_REQUESTS ? 1 : n / 16) {
-        const long before = memory_live;
-        const one_rank *pair = run_ranks(j->work, j->context, rank, n, -1);
-        failed = a_request_failed();
-        tried++;
-        failures += some_failed(pair, j, rank, "request", n);
-        if (memory_live != before)
-            fail_msg("%s: %ld bytes kept after request %ld of rank %d", j->what,
-                     memory_live - before, n, rank);
-        if (!failed && pair[0].error)
-            fail_msg("%s: %s", j->what, pair[0].why.text);
-    }
-    if (failures < tried / 2)
-        fail_msg("%s: %ld of %ld requests failed unnoticed", j->what, tried - failures, tried);
-}
-
-static void fail_exchanges(const job *j) {
-    for (long n = 0;; n++) {
-        const long before = memory_live;
-        const one_rank *pair = run_ranks(j->work, j->context, -1, -1, n);
-        if (memory_live != before)
-            fail_msg("%s: %ld bytes kept after exchange %ld", j->what, memory_live - before, n);
-        const bool failed = some_failed(pair, j, -1, "exchange", n);
-        if (meeting.made <= n) { /* there is none with this number */
-            if (failed)
-                fail_msg("%s: %s", j->what, pair[0].why.text);
-            assert_true(n > 0);
-            return;
-        }
-    }
-}
-
-static void fail_everything(const job *jobs, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        fail_exchanges(&jobs[i]);
-        for (int rank = 0; rank < TWO; rank++)
-            fail_requests(&jobs[i], rank);
-    }
-}
-
 /* ---- Files ---- */
 
 typedef struct file {
@@ -274,12 +207,17 @@ static blv_error solve(const blv_problem *problem, const char *solver, blv_messa
     return error;
 }
 
+static blv_error make_problem(const blv_ranks *ranks, const model *m, blv_problem **problem,
+                              blv_message *why) {
+    const blv_problem_options options = {.size = sizeof options, .threads = 1, .ranks = ranks};
+    const blv_problem_family *family = blv_family_find(NULL, m->family, why);
+    return blv_problem_from_family(family, m->settings, &options, problem, why);
+}
+
 static blv_error use_problem(const blv_ranks *ranks, const void *context, blv_message *why) {
     const model *m = context;
-    blv_problem_options options = {.size = sizeof options, .threads = 1, .ranks = ranks};
     blv_problem *problem = NULL;
-    const blv_problem_family *family = blv_family_find(NULL, m->family, why);
-    blv_error error = blv_problem_from_family(family, m->settings, &options, &problem, why);
+    blv_error error = make_problem(ranks, m, &problem, why);
     if (!error)
         error = solve(problem, m->solver, why);
     blv_problem_destroy(problem);
