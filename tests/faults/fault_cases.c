@@ -22,6 +22,9 @@ const char *const fault_preparations[] = {
     "data corrupt train.csv noisy.csv --share 0.2 --truth truth.csv",
     "clean train.csv --val val.csv --folds 2 --iters 1 --ridge 0.01 --model linear --threads 1 "
     "--quiet",
+    "tune train.csv --val-share 0.4 --real --label 0 -o real.npz --iters 1 --no-store --penalty "
+    "one "
+    "--quiet",
     NULL};
 
 const char fault_suite[] =
@@ -115,6 +118,9 @@ const char fault_gnuplot[] =
     "echo '<?xml version=\"1.0\"?><svg viewBox=\"0 0 1 1\"><g id=\"gnuplot_canvas\"></g></svg>'\n";
 
 #define SMALL_QUADRATIC "quadratic --problem-set dx=2 --problem-set dy=2"
+#define STOCHASTIC                                                                                 \
+    SMALL_QUADRATIC_OF_TERMS " --batch 2 --iters 2 --threads 1 --no-store --quiet --solver "
+#define SMALL_QUADRATIC_OF_TERMS "solve " SMALL_QUADRATIC " --problem-set terms=8"
 #define CLEAN "--folds 2 --iters 1 --ridge 0.01 --threads 1 --no-store --quiet"
 #define BENCH_OUTPUTS                                                                              \
     "o/index.html o/points.csv o/points.json o/points.jsonl o/regret.csv o/stored.jsonl "          \
@@ -191,19 +197,27 @@ const fault_case fault_cases[] = {
     {"plot 1 --term", "", SAME_ALL, false, true},
     {"report 1 2 --no-plots -o o.html", "o.html", SAME_ALL, false, false},
     {"report 1 -o o.html", "o.html", SAME_ALL, false, false},
-    {"clean train.svm --val val.svm -o o.csv " CLEAN, "o.csv", SAME_OUTPUTS, false, false},
+    {"clean train.svm --val val.svm --sparse -o o.csv " CLEAN, "o.csv", SAME_OUTPUTS, false, false},
     {"clean noisy.csv --val val.csv --truth truth.csv --test val.csv --relabel --write-clean c.csv "
      "--false-alarms 0.2 --model linear -o o.csv " CLEAN,
      "o.csv c.csv", SAME_OUTPUTS, false, false},
     {"clean train.csv --val val.csv --model forest --threshold 0.5 -o o.csv " CLEAN, "o.csv",
      SAME_OUTPUTS, false, false},
+    {"clean mixed.csv --weight w --label class --model linear -o o.csv " CLEAN, "o.csv",
+     SAME_OUTPUTS, false, false},
+    {"clean train.csv --val val.csv --probabilities p.csv -o o.csv --folds 2 --no-store --quiet",
+     "o.csv", SAME_OUTPUTS, false, false},
+    {"clean train.csv --val val.csv --model mlp -o o.csv " CLEAN, "o.csv", SAME_OUTPUTS, false,
+     false},
+    {"predict real.npz train.csv --label 0 -o o.csv", "o.csv", SAME_ALL, false, false},
     {"tune train.csv --val val.csv --refit --test val.csv --penalty per-class -o o.npz --iters 1 "
      "--threads 1 --no-store --trace o.jsonl",
      "o.npz o.jsonl", SAME_NOTHING, false, false},
     {"tune train.csv --val-share 0.4 --real --label 0 -o o.npz --iters 1 --threads 1 --no-store "
      "--penalty one",
      "o.npz", SAME_NOTHING, false, false},
-    {"tune train.svm --val val.svm --penalties p.csv -o o.npz --iters 1 --threads 1 --no-store",
+    {"tune train.svm --val val.svm --sparse --penalties p.csv -o o.npz --iters 1 --threads 1 "
+     "--no-store",
      "o.npz p.csv", SAME_NOTHING, false, false},
     {"coreset train.csv --size 3 --method kmeans -o o.csv " SMALL_NET, "o.csv", SAME_OUTPUTS, false,
      false},
@@ -226,8 +240,10 @@ const fault_case fault_cases[] = {
      "scaling=standard --problem-set intercept=on --problem-set unit_rows=on --problem-set "
      "test_size=4",
      "", SAME_ALL, false, false},
-    {"check hyperclean --problem-set train=train.svm", "", SAME_ALL, false, false},
-    {"check l2reg --problem-set train=train.svm --problem-set loss=softmax --problem-set "
+    {"check hyperclean --problem-set train=train.svm --problem-set layout=sparse", "", SAME_ALL,
+     false, false},
+    {"check l2reg --problem-set layout=sparse --problem-set train=train.svm --problem-set "
+     "loss=softmax --problem-set "
      "penalty=per-class",
      "", SAME_ALL, false, false},
     {"check hyperclean-nn --problem-set train=train.csv --problem-set net=mlp:in-2-out", "",
@@ -236,6 +252,15 @@ const fault_case fault_cases[] = {
      false, false},
     {"check coreset --problem-set train=train.csv --problem-set net=mlp:in-2-out", "", SAME_ALL,
      false, false},
+    {STOCHASTIC "soba", "", SAME_NOTHING, false, false},
+    {STOCHASTIC "saba", "", SAME_NOTHING, false, false},
+    {STOCHASTIC "stable", "", SAME_NOTHING, false, false},
+    {STOCHASTIC "vrbo", "", SAME_NOTHING, false, false},
+    {STOCHASTIC "f2sa", "", SAME_NOTHING, false, false},
+    {STOCHASTIC "mgbio", "", SAME_NOTHING, false, false},
+    {STOCHASTIC "fsla", "", SAME_NOTHING, false, false},
+    {STOCHASTIC "sustain", "", SAME_NOTHING, false, false},
+    {STOCHASTIC "auto", "", SAME_NOTHING, false, false},
     {"check pl-shift", "", SAME_ALL, false, false},
     {"data info images-idx3-ubyte", "", SAME_ALL, false, false},
     {"data convert images-idx3-ubyte o.csv --unit", "o.csv", SAME_ALL, false, false},

@@ -372,6 +372,14 @@ static void fail_chosen_calls(const fault_case *c, fault_kind kind, long first, 
         fail_call(c, kind, places->chosen[kind][i]);
 }
 
+/* Of 24 rows, by a model that does not know. */
+static void put_probabilities(void) {
+    FILE *file = open_for_writing(root, "template", "p.csv");
+    for (int i = 0; i < 24; i++)
+        fprintf(file, "0.%d,0.%d\n", 4 + i % 3, 6 - i % 3);
+    fclose(file);
+}
+
 static void put_rows(void) {
     FILE *file = open_for_writing(root, "template", "rows.csv");
     for (int i = 0; i < 40; i++)
@@ -437,6 +445,7 @@ static void prepare(void) {
     unsetenv("BILEVEL_FAULT");
     put_rows();
     put_images();
+    put_probabilities();
     put_text(root, "template", "suite.json", fault_suite);
     put_text(root, "template", "data.json", fault_suite_of_data);
     put_text(root, "template", "few.json", fault_suite_of_rows);
