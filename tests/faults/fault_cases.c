@@ -205,7 +205,8 @@ const fault_case fault_cases[] = {
      SAME_OUTPUTS, false, false},
     {"clean mixed.csv --weight w --label class --model linear -o o.csv " CLEAN, "o.csv",
      SAME_OUTPUTS, false, false},
-    {"clean train.csv --val val.csv --probabilities p.csv -o o.csv --folds 2 --no-store --quiet",
+    {"clean train.csv --val val.csv --probabilities answers.csv -o o.csv --folds 2 --no-store "
+     "--quiet",
      "o.csv", SAME_OUTPUTS, false, false},
     {"clean train.csv --val val.csv --model mlp -o o.csv " CLEAN, "o.csv", SAME_OUTPUTS, false,
      false},

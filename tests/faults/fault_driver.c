@@ -374,7 +374,7 @@ static void fail_chosen_calls(const fault_case *c, fault_kind kind, long first, 
 
 /* Of 24 rows, by a model that does not know. */
 static void put_probabilities(void) {
-    FILE *file = open_for_writing(root, "template", "p.csv");
+    FILE *file = open_for_writing(root, "template", "answers.csv");
     for (int i = 0; i < 24; i++)
         fprintf(file, "0.%d,0.%d\n", 4 + i % 3, 6 - i % 3);
     fclose(file);
