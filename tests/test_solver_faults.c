@@ -61,15 +61,20 @@ static long next_call(long call) {
     return call < FIRST_CALLS || all ? call + 1 : 2 * call + 1;
 }
 
+static void try_solver(const blv_solver *solver, wrapped *w, oracle first, oracle last,
+                       fault_kind mildest, const char *const *settings) {
+    for (oracle at = first; at <= last; at++)
+        for (int fault = (int)mildest; fault <= DIE; fault++) {
+            trial t = {solver, w, at, (fault_kind)fault, settings, 1};
+            while (try_call(&t) && t.call < CALLS_MAX)
+                t.call = next_call(t.call);
+        }
+}
+
 static void try_faults(wrapped *w, oracle first, oracle last, fault_kind mildest,
                        const char *const *settings) {
     for (size_t s = 0; blv_builtin_solvers[s]; s++)
-        for (oracle at = first; at <= last; at++)
-            for (int fault = (int)mildest; fault <= DIE; fault++) {
-                trial t = {blv_builtin_solvers[s], w, at, (fault_kind)fault, settings, 1};
-                while (try_call(&t) && t.call < CALLS_MAX)
-                    t.call = next_call(t.call);
-            }
+        try_solver(blv_builtin_solvers[s], w, first, last, mildest, settings);
 }
 
 static void try_all(wrapped *w, oracle first, oracle last) {
@@ -95,6 +100,19 @@ static void test_batches(void **state) {
     unwrap(&w);
 }
 
+/* Batches that are small beside the sums: `auto` begins on them, with rough constants. */
+static void test_small_batches(void **state) {
+    (void)state;
+    for (int products = BY_ALL; products <= BY_DIFFERENCES; products++) {
+        wrapped w;
+        wrap(&w, make_problem("quadratic", SETTINGS("dx", "2", "dy", "3", "terms", "300")),
+             (product_kind)products);
+        try_solver(blv_solver_find(NULL, "auto", NULL), &w, UPPER, ALL, NAN_ENTRY,
+                   SETTINGS("iters", "8", "batch", "2"));
+        unwrap(&w);
+    }
+}
+
 static void test_projection(void **state) {
     (void)state;
     wrapped w;
@@ -114,9 +132,8 @@ static void test_counts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_oracles),
-        cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_projection),
+        cmocka_unit_test(test_oracles),       cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_small_batches), cmocka_unit_test(test_projection),
         cmocka_unit_test(test_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
