@@ -144,12 +144,12 @@ static inline bool some_failed(const one_rank *pair, const job *j, int short_of,
     return pair[1 - other].error != BLV_OK;
 }
 
-enum { FIRST_REQUESTS = 250 }; /* beyond that only some */
+enum { FIRST_REQUESTS = 100 }; /* and exchanges; beyond that only some */
 
 static inline void fail_requests(const job *j, int rank) {
     long failures = 0, tried = 0;
     bool failed = true;
-    for (long n = 0; failed; n += n < FIRST_REQUESTS ? 1 : n / 16) {
+    for (long n = 0; failed; n += n < FIRST_REQUESTS ? 1 : n / 8) {
         const long before = memory_live;
         const one_rank *pair = run_ranks(j->work, j->context, rank, n, -1);
         failed = a_request_failed();
@@ -166,7 +166,7 @@ static inline void fail_requests(const job *j, int rank) {
 }
 
 static inline void fail_exchanges(const job *j) {
-    for (long n = 0;; n++) {
+    for (long n = 0;; n += n < FIRST_REQUESTS ? 1 : n / 8) {
         const long before = memory_live;
         const one_rank *pair = run_ranks(j->work, j->context, -1, -1, n);
         if (memory_live > before) /* less: the C library has asked for some of it */

@@ -225,19 +225,54 @@ static blv_error use_problem(const blv_ranks *ranks, const void *context, blv_me
 }
 
 static void test_problems(void **state) {
-    char sparse[200], words[200];
+    char sparse[200], words[200], numbers[200];
     (void)state;
     snprintf(sparse, sizeof sparse, "%s/sparse.svm", folder);
     snprintf(words, sizeof words, "%s/words.csv", folder);
+    snprintf(numbers, sizeof numbers, "%s/numbers.csv", folder);
     const model models[] = {
         {"hyperclean", "soba", {"train", words, "val_size", "0.4", "scaling", "standard"}},
         {"hyperclean", "saba", {"train", sparse, "layout", "sparse", "val_size", "0.3"}},
         {"l2reg", "s-tfbo", {"train", words, "test_size", "5", "unit_rows", "on"}},
+        {"l2reg", "soba", {"train", numbers, "val_size", "0.4"}},
+        {"quadratic", "saba", {"dx", "2", "dy", "3", "terms", "7"}},
+        {"synthetic-logistic", "soba", {"rows", "9", "columns", "2"}},
     };
     job jobs[LENGTH(models)];
     for (size_t i = 0; i < LENGTH(models); i++)
         jobs[i] = (job){models[i].family, use_problem, &models[i]};
     fail_everything(jobs, LENGTH(jobs));
+}
+
+/* ---- Wrong labels ---- */
+
+static blv_error find_wrong(const blv_ranks *ranks, const void *context, blv_message *why) {
+    const file *f = context;
+    char path[200];
+    blv_read_options reading = f->options;
+    reading.size = sizeof reading;
+    reading.ranks = ranks;
+    snprintf(path, sizeof path, "%s/%s", folder, f->name);
+    const blv_task_files files = {
+        .size = sizeof files, .train = path, .val = path, .test = path, .reading = &reading};
+    const blv_clean_options options = {
+        .size = sizeof options, .folds = 2, .ridge = 0.1, .model = BLV_CLEAN_LINEAR};
+    blv_task_sets *sets = NULL;
+    blv_clean_result *result = NULL;
+    blv_error error = blv_task_sets_read(&sets, &files, why);
+    if (!error)
+        error = blv_clean(sets, &options, &result, NULL, why);
+    blv_clean_result_destroy(result);
+    blv_task_sets_destroy(sets);
+    return error;
+}
+
+static void test_wrong_labels(void **state) {
+    static const file files[] = {{"words.csv", {.layout = BLV_LAYOUT_DENSE}},
+                                 {"sparse.svm", {.layout = BLV_LAYOUT_SPARSE}}};
+    (void)state;
+    for (size_t i = 0; i < LENGTH(files); i++)
+        fail_exchanges(&(job){files[i].name, find_wrong, &files[i]});
 }
 
 /* ---- */
@@ -318,10 +353,9 @@ static int remove_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_sets),
-        cmocka_unit_test(test_vectors),
-        cmocka_unit_test(test_problems),
+        cmocka_unit_test(test_files),        cmocka_unit_test(test_sets),
+        cmocka_unit_test(test_vectors),      cmocka_unit_test(test_problems),
+        cmocka_unit_test(test_wrong_labels),
     };
     return cmocka_run_group_tests(tests, write_files, remove_files);
 }
