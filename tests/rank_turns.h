@@ -100,20 +100,23 @@ static inline void run_rank(int rank) {
     }
 }
 
+static inline void seat_rank(int rank, rank_work work, const void *context, bool spared) {
+    static char stacks[TWO][STACK];
+    one_rank *r = &meeting.ranks[rank];
+    *r = (one_rank){.rank = rank, .work = work, .context = context, .spared = spared};
+    getcontext(&r->turn);
+    r->turn.uc_stack.ss_sp = stacks[rank];
+    r->turn.uc_stack.ss_size = STACK;
+    makecontext(&r->turn, (void (*)(void))run_rank, 1, rank);
+}
+
 /* Both ranks from the beginning to the end; the request for memory of rank `short_of` that comes
  * after `request` others fails, or exchange number fails_at. Negative: none. */
 static inline const one_rank *run_ranks(rank_work work, const void *context, int short_of,
                                         long request, long fails_at) {
-    static char stacks[TWO][STACK];
     meeting = (struct meeting){.fails_at = fails_at};
-    for (int rank = 0; rank < TWO; rank++) {
-        one_rank *r = &meeting.ranks[rank];
-        *r = (one_rank){.rank = rank, .work = work, .context = context, .spared = rank != short_of};
-        getcontext(&r->turn);
-        r->turn.uc_stack.ss_sp = stacks[rank];
-        r->turn.uc_stack.ss_size = STACK;
-        makecontext(&r->turn, (void (*)(void))run_rank, 1, rank);
-    }
+    seat_rank(0, work, context, short_of != 0);
+    seat_rank(1, work, context, short_of != 1);
     fail_request(request);
     requests_spared = meeting.ranks[0].spared;
     swapcontext(&meeting.all, &meeting.ranks[0].turn);
