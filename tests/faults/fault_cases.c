@@ -20,11 +20,11 @@ const char *const fault_preparations[] = {
     "data convert train.csv train.svm",
     "data convert val.csv val.svm",
     "data corrupt train.csv noisy.csv --share 0.2 --truth truth.csv",
-    "clean train.csv --val val.csv --folds 2 --iters 1 --ridge 0.01 --model linear --threads 1 "
-    "--quiet",
-    "tune train.csv --val-share 0.4 --real --label 0 -o real.npz --iters 1 --no-store --penalty "
-    "one "
-    "--quiet",
+    "clean noisy.csv --val val.csv --truth truth.csv --test val.csv --folds 2 --iters 1 --ridge "
+    "0.01 --model linear --threads 1 --quiet",
+    "tune train.csv --val-share 0.4 --real --label 0 -o real.npz --iters 1 --no-store --quiet "
+    "--penalty one",
+    "tune mixed.csv --label class -o folds.npz --every 1 --quiet",
     NULL};
 
 const char fault_suite[] =
@@ -269,6 +269,9 @@ const fault_case fault_cases[] = {
     {"data info cifar.bin", "", SAME_ALL, false, false},
     {"runs show 6", "", SAME_ALL, false, false},
     {"report 6 --no-plots -o o.html", "o.html", SAME_ALL, false, false},
+    {"report 6 7 -o o.html --title Tasks", "o.html", SAME_ALL, false, false},
+    {"plot 7 -o o.svg", "o.svg", SAME_ALL, false, false},
+    {"plot 1 2 7 -o o.svg", "o.svg", SAME_ALL, false, false},
     {"clean train.csv --val val.csv -o o.csv --write-clean c.csv --folds 2 --iters 1 --ridge 0.01 "
      "--image 2x1 --flag-share 0.2 --threads 1",
      "o.csv c.csv", SAME_OUTPUTS, false, false},
