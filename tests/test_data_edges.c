@@ -121,7 +121,7 @@ static void test_many_remarks(void **state) {
     (void)state;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 60; j++)
-            at_end += sprintf(at_end, "%s%s", "red\0blue" + (i == j % 3 ? 4 : 0),
+            at_end += sprintf(at_end, "%s%s", i == j % 3 ? "blue" : "red",
                               j < 59  ? ","
                               : i % 2 ? ",y\n"
                                       : ",x\n");
