@@ -5,7 +5,7 @@
 
 #include "fault_calls.h"
 
-enum { FAULT_TIMES_EACH = 2, FAULT_PLACES_ROOM = 1 << 16, FAULT_CHOSEN_ROOM = 1 << 13 };
+enum { FAULT_TIMES_EACH = 5, FAULT_PLACES_ROOM = 1 << 16, FAULT_CHOSEN_ROOM = 1 << 13 };
 
 /* Zeros to begin with; may be shared between processes. */
 typedef struct fault_places {
