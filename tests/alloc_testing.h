@@ -8,14 +8,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-static atomic_long memory_calls;          /* calls of any kind */
-static atomic_long memory_live;           /* bytes held */
-static atomic_long memory_countdown = -1; /* fails the request that finds 0; below 0 never fails */
-static atomic_bool memory_failed;         /* one did */
+static atomic_long memory_calls;           /* calls of any kind */
+static atomic_long memory_live;            /* bytes held */
+static atomic_long memory_countdown = -1;  /* fails the request that finds 0; below 0 never fails */
+static atomic_bool memory_failed;          /* one did */
+static _Thread_local bool requests_spared; /* those of this thread never fail */
 
 static bool request_fails(void) {
     memory_calls++;
-    if (memory_countdown < 0 || memory_countdown-- != 0)
+    if (requests_spared || memory_countdown < 0 || memory_countdown-- != 0)
         return false;
     memory_failed = true;
     return true;

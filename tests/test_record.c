@@ -1,6 +1,7 @@
 /* Records described by tables: to JSON, back, as text, and with short memory. */
 #include "store/record.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -242,6 +243,31 @@ static void short_memory_is_an_error(void **state) {
     }
 }
 
+/* Memory of jansson, of which it hides some: what comes back may tell nothing, and nothing of it is
+ * kept. */
+static void short_memory_of_json_keeps_nothing(void **state) {
+    (void)state;
+    json_set_alloc_funcs(malloc, free); /* those of this program */
+    bool failed = true;
+    long errors = 0;
+    for (long n = 0; failed; n++) {
+        const long before = memory_live;
+        thing t;
+        fail_request(n);
+        blv_error error = blv_record_parse(thing_fields, &t, whole_text, NULL);
+        char *text = error == BLV_OK ? blv_record_text(thing_fields, &t) : NULL;
+        failed = a_request_failed();
+        errors += !text;
+        assert_true(failed || text);
+        assert_true(error == BLV_OK || error == BLV_E_MEMORY || error == BLV_E_FORMAT);
+        if (error == BLV_OK)
+            blv_record_free(thing_fields, &t);
+        free(text);
+        assert_int_equal(memory_live, before);
+    }
+    assert_true(errors > 100);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(goes_to_json_and_back),
@@ -252,6 +278,7 @@ int main(void) {
         cmocka_unit_test(shows_values),
         cmocka_unit_test(compares_values),
         cmocka_unit_test(short_memory_is_an_error),
+        cmocka_unit_test(short_memory_of_json_keeps_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@ typedef struct trial {
     wrapped *w;
     oracle at;
     fault_kind fault;
+    const char *const *settings;
     long call;
 } trial;
 
@@ -42,7 +43,7 @@ static void judge(const trial *t, const blv_run *run) {
 
 /* Whether the fault came to pass. */
 static bool try_call(const trial *t) {
-    blv_run *run = make_run(t->w->problem, t->solver->name, SETTINGS("iters", "3"));
+    blv_run *run = make_run(t->w->problem, t->solver->name, t->settings);
     plan(t->w, t->at, t->fault, t->call, t->fault == DIE ? 0 : 1);
     assert_int_equal(blv_run_solve(run), BLV_OK);
     bool fired = t->w->fired > 0;
@@ -60,14 +61,24 @@ static long next_call(long call) {
     return call < FIRST_CALLS || all ? call + 1 : 2 * call + 1;
 }
 
-static void try_all(wrapped *w, oracle first, oracle last) {
+static void try_solver(const blv_solver *solver, wrapped *w, oracle first, oracle last,
+                       fault_kind mildest, const char *const *settings) {
+    for (oracle at = first; at <= last; at++)
+        for (int fault = (int)mildest; fault <= DIE; fault++) {
+            trial t = {solver, w, at, (fault_kind)fault, settings, 1};
+            while (try_call(&t) && t.call < CALLS_MAX)
+                t.call = next_call(t.call);
+        }
+}
+
+static void try_faults(wrapped *w, oracle first, oracle last, fault_kind mildest,
+                       const char *const *settings) {
     for (size_t s = 0; blv_builtin_solvers[s]; s++)
-        for (oracle at = first; at <= last; at++)
-            for (int fault = NAN_VALUE; fault <= DIE; fault++) {
-                trial t = {blv_builtin_solvers[s], w, at, (fault_kind)fault, 1};
-                while (try_call(&t) && t.call < CALLS_MAX)
-                    t.call = next_call(t.call);
-            }
+        try_solver(blv_builtin_solvers[s], w, first, last, mildest, settings);
+}
+
+static void try_all(wrapped *w, oracle first, oracle last) {
+    try_faults(w, first, last, NAN_VALUE, SETTINGS("iters", "3"));
 }
 
 static void test_oracles(void **state) {
@@ -76,6 +87,28 @@ static void test_oracles(void **state) {
         wrapped w;
         wrap(&w, small_quadratic(BLV_F64), (product_kind)products);
         try_all(&w, UPPER, ALL);
+        unwrap(&w);
+    }
+}
+
+/* What estimates on samples call before the first step, and steps on batches. */
+static void test_batches(void **state) {
+    (void)state;
+    wrapped w;
+    wrap(&w, make_problem("quadratic", SETTINGS("dx", "2", "dy", "3", "terms", "12")), BY_PRODUCTS);
+    try_faults(&w, UPPER, CROSS, DIE, SETTINGS("iters", "2", "batch", "3"));
+    unwrap(&w);
+}
+
+/* Batches that are small beside the sums: `auto` begins on them, with rough constants. */
+static void test_small_batches(void **state) {
+    (void)state;
+    for (int products = BY_ALL; products <= BY_DIFFERENCES; products++) {
+        wrapped w;
+        wrap(&w, make_problem("quadratic", SETTINGS("dx", "2", "dy", "3", "terms", "300")),
+             (product_kind)products);
+        try_solver(blv_solver_find(NULL, "auto", NULL), &w, UPPER, ALL, NAN_ENTRY,
+                   SETTINGS("iters", "8", "batch", "2"));
         unwrap(&w);
     }
 }
@@ -99,8 +132,8 @@ static void test_counts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_oracles),
-        cmocka_unit_test(test_projection),
+        cmocka_unit_test(test_oracles),       cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_small_batches), cmocka_unit_test(test_projection),
         cmocka_unit_test(test_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

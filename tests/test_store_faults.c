@@ -2,6 +2,7 @@
 #include "bilevel/store.h"
 #include "store/run_groups.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -106,6 +107,32 @@ static void short_memory_is_an_error(void **state) {
     assert_true(n > 20);
 }
 
+/* Memory of jansson, of which it hides some: work fails or goes on, and the store can be read. */
+static void short_memory_of_json_harms_nothing(void **state) {
+    (void)state;
+    json_set_alloc_funcs(malloc, free); /* those of this program */
+    bool failed = true;
+    long n = 0, errors = 0;
+    for (; failed; n += n < 40 ? 1 : 6) { /* each writes to disk */
+        blv_message why = {0};
+        remove_files(NULL);
+        fail_request(n);
+        blv_error error = work(&why);
+        failed = a_request_failed();
+        errors += error != BLV_OK;
+        if (error != BLV_OK && (!failed || !why.text[0]))
+            fail_msg("request %ld: '%s': %s", n, blv_error_text(error), why.text);
+        blv_store *store = NULL;
+        blv_run_info **runs = NULL;
+        size_t count = 0;
+        if (access(path, F_OK) == 0 && blv_store_open(&store, path, BLV_STORE_COPY, &why) == BLV_OK)
+            assert_int_equal(blv_store_list(store, NULL, &runs, &count), BLV_OK);
+        blv_run_list_free(runs, count);
+        blv_store_close(store);
+    }
+    assert_true(errors > 30);
+}
+
 /* Nothing of a call that failed is stored, and the file is sound. */
 static void a_full_disk_is_an_error(void **state) {
     (void)state;
@@ -133,6 +160,7 @@ static void a_full_disk_is_an_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(short_memory_is_an_error),
+                                       cmocka_unit_test(short_memory_of_json_harms_nothing),
                                        cmocka_unit_test(a_full_disk_is_an_error)};
     return cmocka_run_group_tests(tests, make_file, remove_files);
 }

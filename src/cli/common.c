@@ -77,8 +77,11 @@ void cli_expect(blv_error error) {
 
 /* ---- Memory and text ---- */
 
+/* What was said before stays where there is memory: JSON is made between an error and its message.
+ */
 static void *checked(void *block) {
-    cli_expect(block ? BLV_OK : BLV_E_MEMORY);
+    if (!block)
+        cli_expect(BLV_E_MEMORY);
     return block;
 }
 

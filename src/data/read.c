@@ -90,15 +90,22 @@ static blv_error read_input(blv_reading *r) {
     return record(r);
 }
 
-static blv_error read_set(blv_reading *r, blv_dataset **dataset) {
+/* The file and an empty set. */
+static blv_error open_set(blv_reading *r) {
     BLV_CHECK(blv_input_open(&r->input, r->path, r->why));
     r->dataset = blv_dataset_new();
-    if (r->dataset) {
-        r->dataset->limit = (blv_memory_limit){.most = r->options.max_memory,
-                                               .file_bytes = blv_input_size(r->input)};
-        blv_input_limit(r->input, &r->dataset->limit);
-    }
-    blv_error error = r->dataset ? read_input(r) : blv_explain_memory(r->why);
+    if (!r->dataset)
+        return blv_explain_memory(r->why);
+    r->dataset->limit =
+        (blv_memory_limit){.most = r->options.max_memory, .file_bytes = blv_input_size(r->input)};
+    blv_input_limit(r->input, &r->dataset->limit);
+    return BLV_OK;
+}
+
+static blv_error read_set(blv_reading *r, blv_dataset **dataset) {
+    blv_error error = blv_ranks_agree(r->share, open_set(r), r->why);
+    if (!error)
+        error = read_input(r);
     blv_input_close(r->input);
     blv_texts_free(&r->classes);
     free(r->label.items);

@@ -62,6 +62,12 @@ awk '$1 == "aid-cg/published" { usual = $2 } $1 ~ /^aid-cg\/step_x=/ { sum += $2
           exit !(want > 1 && change - want < 0.01 * want && want - change < 0.01 * want) }' out ||
     fail "$case_name: another change"
 
+# ---- A value that tuning comes to and the solver does not allow: told after its records were read
+sed 's/"change"/"below"/;s/"aid-cg", "published".*/"s-tfbo", "untuned": true, "tuned": ["alpha0"]}],/;/"sweep"/d
+    s/\["aid-cg"\], "by.*/["s-tfbo"], "by": "end", "of": ["*"]}]/' change.json >below.json
+run 2 bench ./below.json --no-store -o below
+err_has "solver s-tfbo: alpha0 = '0.01' is not allowed: expected a number >= 1"
+
 # ---- Refused, with the file, the key and what is expected; nothing is written
 suite_refused() {
     suite_with "$2"

@@ -1,5 +1,7 @@
 #include "fault_calls.h"
 
+#include "fault_places.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -22,6 +24,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static fault_counts own, *counts = &own;
 static fault_kind planned;
 static long planned_at;
+static fault_places *places; /* where calls are chosen, or NULL */
 
 static bool fails(fault_kind kind, const char *call) {
     pthread_mutex_lock(&lock);
@@ -30,6 +33,8 @@ static bool fails(fault_kind kind, const char *call) {
         counts->fired++;
         snprintf(counts->call, sizeof counts->call, "%s", call);
     }
+    if (places)
+        fault_places_note(places, kind, counts->calls[kind]);
     pthread_mutex_unlock(&lock);
     if (now)
         errno = kind == FAULT_MEMORY ? ENOMEM : EIO;
@@ -276,6 +281,10 @@ void fault_plan(fault_counts *into, fault_kind kind, long at) {
     counts = into;
     planned_at = at;
     planned = kind;
+}
+
+void fault_plan_choice(fault_places *into) {
+    places = into;
 }
 
 void fault_plan_from_environment(void) {

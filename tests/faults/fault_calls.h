@@ -17,6 +17,9 @@ typedef struct fault_counts {
 /* Counts are kept in *counts, which may be shared between processes; the call number `at` of the
  * kind fails, counted from 1. */
 void fault_plan(fault_counts *counts, fault_kind kind, long at);
+/* The calls from now on are noted there. */
+struct fault_places;
+void fault_plan_choice(struct fault_places *into);
 /* From the environment: BILEVEL_FAULT=alloc:17 or file:3. */
 void fault_plan_from_environment(void);
 

@@ -28,10 +28,12 @@ size_t fault_solver_cases(fault_case cases[FAULT_SOLVERS_MAX]);
 
 /* Command lines that make the files and the store which the cases work with; ends with NULL. */
 extern const char *const fault_preparations[];
-extern const char fault_suite[];  /* suite.json, for `bench` */
-extern const char fault_groups[]; /* groups.txt, of features */
-extern const char fault_mixed[];  /* mixed.csv, with texts, dates, weights and missing values */
-extern const char fault_arff[];   /* rows.arff */
+extern const char fault_suite[];         /* suite.json, for `bench` */
+extern const char fault_suite_of_data[]; /* data.json */
+extern const char fault_suite_of_rows[]; /* few.json */
+extern const char fault_groups[];        /* groups.txt, of features */
+extern const char fault_mixed[]; /* mixed.csv, with texts, dates, weights and missing values */
+extern const char fault_arff[];  /* rows.arff */
 extern const unsigned char fault_zstd[]; /* rows.zst */
 extern const size_t fault_zstd_size;
 extern const char fault_gnuplot[]; /* a program that stands in for gnuplot */

@@ -2,6 +2,7 @@
  *
  *     bilevel_faults --all [WORDS]        all calls, of the cases with these words; one process
  *                                         for each processor shares in them
+ *     bilevel_faults --places [WORDS]     of all these calls a few from every place of the program
  *     bilevel_faults --list               the cases with their numbers of calls
  *     bilevel_faults --sample SECONDS     some of them, spread over all cases
  *     bilevel_faults --one alloc:17 'runs rm 2'                 one again, with its messages
@@ -12,9 +13,11 @@
  * outputs, and the store is whole with all that was in it before. A run that ends with exit code 0
  * has written and printed what it does without a fault. Leaks are told by the sanitizer where it is
  * there. */
+#include "coverage_counts.h"
 #include "fault_calls.h"
 #include "fault_cases.h"
 #include "fault_files.h"
+#include "fault_places.h"
 
 #include "bilevel/run.h"
 
@@ -70,6 +73,8 @@ static void reset_case(void) {
 /* ---- One run ---- */
 
 static fault_counts *shared;
+static fault_places *places; /* NULL: all calls */
+static bool choosing;        /* in the runs that begin now */
 
 static void use_stand_in(void) {
     char path[PATH_ROOM];
@@ -87,6 +92,7 @@ static void become_command(const char *folder, const fault_case *c, fault_kind k
         _exit(3);
     alarm(RUN_SECONDS);
     fault_plan(shared, kind, at);
+    fault_plan_choice(choosing ? places : NULL);
     exit(__real_main(count, words));
 }
 
@@ -327,7 +333,9 @@ static void keep_whole(const char *folder, const char *entry) {
 /* Without a fault: it must work; its files are what a whole output is. */
 static void count_calls(const fault_case *c, long calls[FAULT_KINDS]) {
     reset_case();
+    choosing = true;
     int status = run(case_folder, c, FAULT_NONE, 0);
+    choosing = false;
     trial t = {c, FAULT_NONE, 0, WIFEXITED(status) ? WEXITSTATUS(status) : -1};
     if (t.code != 0)
         complain(&t, CODES, "fails without a fault");
@@ -339,19 +347,37 @@ static void count_calls(const fault_case *c, long calls[FAULT_KINDS]) {
     memcpy(calls, shared->calls, sizeof shared->calls);
 }
 
+/* Whether there is such a call. */
+static bool fail_call(const fault_case *c, fault_kind kind, long at) {
+    trial t = {c, kind, at, 0};
+    reset_case();
+    int status = run(case_folder, c, kind, at);
+    if (shared->fired == 0)
+        return false;
+    judge(&t, status);
+    sum->injected[kind]++;
+    sum->survived += t.code == 0;
+    return true;
+}
+
 /* Calls 1, 1 + stride, ... until none fails, or the time is up. */
 static void fail_calls(const fault_case *c, fault_kind kind, long first, long stride,
                        double deadline) {
-    for (long at = first; seconds_now() < deadline; at += stride) {
-        trial t = {c, kind, at, 0};
-        reset_case();
-        int status = run(case_folder, c, kind, at);
-        if (shared->fired == 0)
-            return;
-        judge(&t, status);
-        sum->injected[kind]++;
-        sum->survived += t.code == 0;
-    }
+    for (long at = first; seconds_now() < deadline && fail_call(c, kind, at);)
+        at += stride;
+}
+
+static void fail_chosen_calls(const fault_case *c, fault_kind kind, long first, long stride) {
+    for (long i = first; i < places->count[kind]; i += stride)
+        fail_call(c, kind, places->chosen[kind][i]);
+}
+
+/* Of 24 rows, by a model that does not know. */
+static void put_probabilities(void) {
+    FILE *file = open_for_writing(root, "template", "answers.csv");
+    for (int i = 0; i < 24; i++)
+        fprintf(file, "0.%d,0.%d\n", 4 + i % 3, 6 - i % 3);
+    fclose(file);
 }
 
 static void put_rows(void) {
@@ -359,6 +385,27 @@ static void put_rows(void) {
     for (int i = 0; i < 40; i++)
         fprintf(file, "%d,%d,%s\n", i * 7 % 11, i * 5 % 13, i * 7 % 11 > 4 ? "yes" : "no");
     fclose(file);
+}
+
+/* Rows of images: their bytes, and labels in a file beside them or in front. */
+static void put_images(void) {
+    enum { ROWS = 10, SIDE = 2, RECORD = 3073, RECORDS = 2 };
+    const unsigned char header[16] = {0, 0, 8, 3, 0, 0, 0, ROWS, 0, 0, 0, SIDE, 0, 0, 0, SIDE};
+    const unsigned char labels[8] = {0, 0, 8, 1, 0, 0, 0, ROWS};
+    FILE *rows = open_for_writing(root, "template", "images-idx3-ubyte");
+    FILE *beside = open_for_writing(root, "template", "images-idx1-ubyte");
+    FILE *records = open_for_writing(root, "template", "cifar.bin");
+    fwrite(header, 1, sizeof header, rows);
+    fwrite(labels, 1, sizeof labels, beside);
+    for (int i = 0; i < ROWS * SIDE * SIDE; i++)
+        fputc(i * i % 256, rows);
+    for (int i = 0; i < ROWS; i++)
+        fputc(i % 2, beside);
+    for (int i = 0; i < RECORDS * RECORD; i++)
+        fputc(i % RECORD == 0 ? i / RECORD : i % 256, records);
+    fclose(rows);
+    fclose(beside);
+    fclose(records);
 }
 
 static void make_root(void) {
@@ -392,11 +439,16 @@ static void run_preparations(void) {
 
 static void prepare(void) {
     char path[PATH_ROOM], integrity[100];
+    coverage_share();
     make_root();
     setenv("BILEVEL_STORE", ".runs.db", 1);
     unsetenv("BILEVEL_FAULT");
     put_rows();
+    put_images();
+    put_probabilities();
     put_text(root, "template", "suite.json", fault_suite);
+    put_text(root, "template", "data.json", fault_suite_of_data);
+    put_text(root, "template", "few.json", fault_suite_of_rows);
     put_text(root, "template", "groups.txt", fault_groups);
     put_text(root, "template", "mixed.csv", fault_mixed);
     put_text(root, "template", "rows.arff", fault_arff);
@@ -431,6 +483,7 @@ typedef struct task {
     size_t count, solvers;
     double seconds;   /* 0: all calls */
     const char *only; /* words of the cases, or NULL */
+    bool places;      /* some calls of each place */
     long workers;     /* each takes every workers-th call */
 } task;
 
@@ -452,9 +505,14 @@ static void list_cases(task *t) {
 static void try_all_calls(const fault_case *c, const task *t, long rank) {
     long calls[FAULT_KINDS];
     double start = seconds_now();
+    if (places)
+        memset(places->count, 0, sizeof places->count);
     count_calls(c, calls);
     for (fault_kind kind = FAULT_MEMORY; kind < FAULT_KINDS; kind++)
-        fail_calls(c, kind, 1 + rank, t->workers, INFINITY);
+        if (places)
+            fail_chosen_calls(c, kind, rank, t->workers);
+        else
+            fail_calls(c, kind, 1 + rank, t->workers, INFINITY);
     if (rank == 0)
         printf("%s: %ld calls for memory, %ld on files, %.0f s\n", c->arguments,
                calls[FAULT_MEMORY], calls[FAULT_FILE], seconds_now() - start);
@@ -512,7 +570,9 @@ static bool work_together(const task *t, totals *sums) {
             file_a = shared_room(FILE_ROOM);
             file_b = shared_room(FILE_ROOM);
             sum = &sums[rank];
+            places = t->places ? shared_room(sizeof *places) : NULL;
             work(t, rank);
+            coverage_write();
             _exit(0);
         }
     }
@@ -552,12 +612,13 @@ static void tell(const task *t, const totals *whole, double seconds) {
            seconds_of(&used.ru_utime) + seconds_of(&used.ru_stime));
 }
 
-static int drive(double seconds, const char *only) {
+static int drive(double seconds, bool some_of_each_place, const char *only) {
     static task t;
     totals whole = {0};
     double start = seconds_now();
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     t.seconds = seconds;
+    t.places = some_of_each_place;
     t.only = only;
     t.workers = seconds > 0 || processors < 1 ? 1 : processors;
     totals *sums = shared_room((size_t)t.workers * sizeof *sums);
@@ -592,13 +653,15 @@ int __wrap_main(int count, char **arguments) {
     file_b = shared_room(FILE_ROOM);
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (count >= 2 && strcmp(arguments[1], "--all") == 0)
-        return drive(0, count > 2 ? arguments[2] : NULL);
+        return drive(0, false, count > 2 ? arguments[2] : NULL);
+    if (count >= 2 && strcmp(arguments[1], "--places") == 0)
+        return drive(0, true, count > 2 ? arguments[2] : NULL);
     if (count == 2 && strcmp(arguments[1], "--list") == 0)
         return print_list();
     if (count == 4 && strcmp(arguments[1], "--one") == 0)
         return repeat(arguments[2], arguments[3]);
     if (count == 3 && strcmp(arguments[1], "--sample") == 0)
-        return drive(strtod(arguments[2], NULL), NULL);
+        return drive(strtod(arguments[2], NULL), false, NULL);
     fault_plan_from_environment();
     return __real_main(count, arguments);
 }
