@@ -1,5 +1,6 @@
 #include "blocks/rough_constants.h"
 #include "blocks/accelerated.h"
+#include "blocks/nested.h"
 #include "core/run_private.h"
 #include "core/sampler.h"
 #include "core/workspace.h"
@@ -17,6 +18,7 @@ enum {
     PROBES = 1,
     PROBES_MAX = 3,
     SHORTENED_MAX = 4,
+    WALK_STEPS = 64,
     ROWS_MIN = 512, /* in a sample, which is one of SHARES parts */
     SHARES = 16
 };
@@ -243,6 +245,22 @@ static blv_flow descend(blv_rough *s) {
                             &s->L);
 }
 
+/* At the random start of a network d and its curvature are chance: where steps will be taken on
+ * batches, y takes plain ones on samples first, unless they run off. */
+static blv_flow walk(blv_rough *s) {
+    blv_flow flow = BLV_GO;
+    blv_vec_copy(s->y1, s->y);
+    for (int k = 0; k < WALK_STEPS && flow == BLV_GO; k++) {
+        place p = {s, OF_G, blv_sampler_next(s->g_rows), s->run->x, s->y};
+        flow = gradient_at(&p, s->y, NULL, s->gy);
+        blv_vec_axpy(s->y, -1.0 / s->L, s->gy);
+    }
+    if (flow != BLV_NONFINITE)
+        return flow;
+    blv_vec_copy(s->y, s->y1);
+    return BLV_GO;
+}
+
 /* v, d, and what changes are measured against. */
 static blv_flow first_direction(blv_rough *s) {
     blv_run *run = s->run;
@@ -392,6 +410,8 @@ blv_flow blv_rough_estimate(blv_run *run, blv_rough *s, double *lambda, double f
     blv_vec_copy(s->y, run->y);
     BLV_TRY(lower_spectrum(s, run->y, c));
     BLV_TRY(descend(s));
+    if (run->def->many_minimizers && blv_nested_batch(run, run->def->lower_samples) > 0)
+        BLV_TRY(walk(s));
     BLV_TRY(lower_spectrum(s, s->y, c));
     BLV_TRY(first_direction(s));
     const blv_state_entry *v = blv_state_find(run, "v");

@@ -9,18 +9,20 @@
  * one step for x and y, here they are two. The result's y is near the minimizer of f + gamma g. On
  * auto (ours): step_z = 1/L, step_y = 1/(L_f + gamma L), and step_x = 1/(2 L_x), where L_x is the
  * curvature of f + gamma (g - min g) in x with y held: y follows only slowly, so that what x feels
- * is this. L is raised when the steps of z meet more. One batch of f and one of g serve the whole
- * iteration. On batches, and where g has many minimizers, automatic y and z take one step each, of
- * the same length but for gamma, at the old point. What is noise in both then cancels in gx(x,y) -
- * gx(x,z), where it is multiplied by gamma; and so does what both have still to go: with a z that
- * runs ahead of y every loss of a network's row is smaller at z, and all their weights fall. On
- * batches all steps decay as (1 + t/hold)^-1/2. */
+ * is this; or that of Phi, where it is larger, but not on batches of a g with many minimizers,
+ * where its estimate is chance. L is raised when the steps of z meet more. One batch of f and one
+ * of g serve the whole iteration. On batches, and where g has many minimizers, automatic y and z
+ * take one step each, of the same length but for gamma, at the old point. What is noise in both
+ * then cancels in gx(x,y) - gx(x,z), where it is multiplied by gamma; and so does what both have
+ * still to go: with a z that runs ahead of y every loss of a network's row is smaller at z, and all
+ * their weights fall. On batches all steps decay as (1 + t/hold)^-1/2. */
 #include "blocks/constants.h"
 #include "blocks/guard.h"
 #include "blocks/inner.h"
 #include "blocks/param_rows.h"
 #include "blocks/schedule.h"
 #include "blocks/steps.h"
+#include "core/sampler.h"
 #include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
@@ -78,6 +80,8 @@ static blv_flow pbgd_prepare(blv_run *run, void *state) {
     s->L = c.L;
     s->guard.unit = blv_move_unit(&c);
     set_steps(s);
+    if (s->many && blv_sampler_batch(s->at.g_batches) > 0)
+        c.L_phi = c.L_x;
     if (isnan(s->step_x))
         s->step_x = 0.5 / (c.doubt * fmax(c.L_x, c.L_phi));
     s->hold = blv_hold(s->step_x, c.L_phi);
