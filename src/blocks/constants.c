@@ -54,9 +54,7 @@ blv_error blv_random_start(blv_run *run, blv_vec *start) {
 }
 
 static blv_error open_vectors(blv_run *run, blv_constants_work *w) {
-    blv_vec **const of_x[] = {&w->d0, &w->d1, &w->x1, &w->displacement};
-    for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++)
-        BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, of_x[i]));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &w->d0, &w->d1, &w->x1, &w->displacement, NULL));
     BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &w->start, &w->y, &w->anchor, &w->room, NULL));
     if (!w->first_order)
         return blv_scratch_vec(run, BLV_LEVEL_Y, &w->v);
@@ -134,9 +132,8 @@ static int apply_hessian(void *context, const blv_vec *in, blv_vec *out) {
 /* Ritz values lie inside the spectrum; adding the bound makes the largest safe. For the smallest
  * the bound may be larger than the value and would say nothing: at most half of it is taken off. */
 blv_flow blv_spectrum_of(const blv_lanczos_result *r, double *largest, double *smallest) {
-    if (r->end == BLV_LINEAR_OPERATOR)
-        return (blv_flow)r->code;
-    if (r->end == BLV_LINEAR_NONFINITE || r->steps == 0)
+    BLV_TRY(blv_linear_flow(r->end, r->code));
+    if (r->steps == 0)
         return BLV_NONFINITE;
     *largest = fmax(r->largest + r->largest_bound, -r->smallest);
     *smallest = fmax(r->smallest - r->smallest_bound, 0.5 * r->smallest);

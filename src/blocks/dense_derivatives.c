@@ -90,9 +90,12 @@ blv_error blv_dense_system_open(blv_run *run, blv_dense_system *s) {
     return blv_run_own(run, s->order, free, s->n * sizeof *s->order);
 }
 
-bool blv_dense_system_factor(blv_dense_system *s, const double *H) {
+blv_flow blv_dense_system_factor(blv_dense_system *s, const double *H, const blv_vec *fy,
+                                 blv_vec *v, blv_adjoint_result *result) {
     memcpy(s->factors, H, s->n * s->n * sizeof *H);
-    return blv_dense_factor(s->n, s->factors, s->order, s->work);
+    result->r_norm = NAN;
+    result->singular = !blv_dense_factor(s->n, s->factors, s->order, s->work);
+    return result->singular ? BLV_GO : blv_dense_system_solve(s, H, fy, v, &result->r_norm);
 }
 
 blv_flow blv_dense_system_solve(blv_dense_system *s, const double *H, const blv_vec *fy, blv_vec *v,

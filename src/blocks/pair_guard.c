@@ -4,10 +4,9 @@
 #include <math.h>
 
 blv_error blv_pair_guard_open(blv_run *run, blv_pair_guard *g) {
-    BLV_CHECK(blv_state_hiddens(run, "ceiling_x", &g->x_ceiling, "ceiling_y", &g->y_ceiling,
-                                "first_step_y", &g->y_first, "moved_x", &g->x_moved, "moved_y",
-                                &g->y_moved, NULL));
-    return blv_state_hidden(run, "mean_gy", &g->gy_mean);
+    return blv_state_hiddens(run, "ceiling_x", &g->x_ceiling, "ceiling_y", &g->y_ceiling,
+                             "first_step_y", &g->y_first, "moved_x", &g->x_moved, "moved_y",
+                             &g->y_moved, "mean_gy", &g->gy_mean, NULL);
 }
 
 void blv_pair_guard_begin(blv_pair_guard *g, const blv_steps *steps) {

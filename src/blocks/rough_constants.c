@@ -84,13 +84,10 @@ static blv_error open_parts(blv_run *run, blv_rough *s) {
 }
 
 static blv_error open_vectors(blv_run *run, blv_rough *s) {
-    blv_vec **const of_y[] = {&s->y,  &s->v,  &s->gy,   &s->y1,      &s->dy,   &s->dv,
-                              &s->fy, &s->hv, &s->side, &s->shifted, &s->base, &s->start};
-    blv_vec **const of_x[] = {&s->d, &s->d1, &s->x1, &s->gx, &s->gx1, &s->gx_base};
-    for (size_t i = 0; i < sizeof of_y / sizeof *of_y; i++)
-        BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, of_y[i]));
-    for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++)
-        BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, of_x[i]));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &s->y, &s->v, &s->gy, &s->y1, &s->dy, &s->dv,
+                               &s->fy, &s->hv, &s->side, &s->shifted, &s->base, &s->start, NULL));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &s->d, &s->d1, &s->x1, &s->gx, &s->gx1,
+                               &s->gx_base, NULL));
     BLV_CHECK(blv_run_linear_work(run, BLV_LEVEL_Y, BLV_CG_VECTORS, &s->cg));
     return blv_agd_open(run, BLV_LEVEL_Y, true, &s->agd);
 }
@@ -228,10 +225,7 @@ static blv_flow solve(const place *p, blv_vec *out) {
     BLV_TRY(in_part(p, &at));
     blv_linear_result r =
         blv_cg_solve(s->cg, hessian, &at, s->side, out, true, 0.0, PRODUCTS * s->effort);
-    if (r.end == BLV_LINEAR_OPERATOR)
-        return (blv_flow)r.code;
-    if (r.end == BLV_LINEAR_NONFINITE)
-        return BLV_NONFINITE;
+    BLV_TRY(blv_linear_flow(r.end, r.code));
     if (!s->cg->moved)
         blv_vec_combine(out, 1.0 / s->L, s->side, 0.0, s->side);
     return BLV_GO;

@@ -9,7 +9,6 @@
  * Truncated Newton because it needs Hv only, and because a certificate wants |gy| at rounding
  * level, which first-order methods reach slowly on ill-conditioned problems. */
 #include "core/implicit.h"
-#include "linsolve/operator.h"
 #include "space/distance.h"
 
 #include <float.h>
@@ -208,10 +207,7 @@ static bool budget_left(const blv_implicit *m) {
 static blv_flow newton_direction(blv_implicit *m, const blv_vec *x, const blv_vec *y, double tol) {
     blv_linear_result r;
     BLV_TRY(solve(m, x, y, m->gy, m->p, true, tol, &r));
-    if (r.end == BLV_LINEAR_OPERATOR)
-        return (blv_flow)r.code;
-    if (r.end == BLV_LINEAR_NONFINITE)
-        return BLV_NONFINITE;
+    BLV_TRY(blv_linear_flow(r.end, r.code));
     if (!m->cg->moved)
         blv_vec_copy(m->p, m->gy);
     return BLV_GO;
@@ -286,20 +282,8 @@ blv_flow blv_implicit_inner(blv_implicit *m, const blv_vec *x, blv_vec *y, doubl
 }
 
 static blv_flow flow_of(const blv_linear_result *r) {
-    switch (r->end) {
-    case BLV_LINEAR_OPERATOR:
-        return (blv_flow)r->code;
-    case BLV_LINEAR_NONFINITE:
-        return BLV_NONFINITE;
-    case BLV_LINEAR_SINGULAR:
-    case BLV_LINEAR_INDEFINITE:
-        return BLV_NO_INVERSE;
-    case BLV_LINEAR_CONVERGED:
-    case BLV_LINEAR_LIMIT:
-    case BLV_LINEAR_STALLED:
-        break;
-    }
-    return BLV_GO;
+    bool none = r->end == BLV_LINEAR_SINGULAR || r->end == BLV_LINEAR_INDEFINITE;
+    return none ? BLV_NO_INVERSE : blv_linear_flow(r->end, r->code);
 }
 
 blv_flow blv_implicit_adjoint(blv_implicit *m, const blv_vec *x, const blv_vec *y, const blv_vec *b,

@@ -4,9 +4,16 @@
 
 #include "bilevel/certificate.h"
 #include "core/eval.h"
-#include "linsolve/recycled.h"
+#include "linsolve/operator.h"
 
 typedef struct blv_implicit blv_implicit;
+
+/* What a linear solve means to its caller when the operator returns flows. */
+static inline blv_flow blv_linear_flow(blv_linear_end end, int code) {
+    return end == BLV_LINEAR_OPERATOR    ? (blv_flow)code
+           : end == BLV_LINEAR_NONFINITE ? BLV_NONFINITE
+                                         : BLV_GO;
+}
 
 /* eval is borrowed and must outlive it. */
 blv_error blv_implicit_create(blv_implicit **implicit, blv_eval *eval);

@@ -74,12 +74,10 @@ static blv_flow mgbio_prepare(blv_run *run, void *state) {
 
 /* v = H \ fy */
 static blv_flow solve(blv_run *run, mgbio *s, const blv_batch *batch, double *r_norm) {
-    blv_adjoint_result r = {.r_norm = NAN};
+    blv_adjoint_result r;
     if (s->H) {
         BLV_TRY(blv_matrices_fill(run, &s->matrices, batch, s->out.x, s->out.y, s->H, NULL));
-        r.singular = !blv_dense_system_factor(&s->system, s->H);
-        if (!r.singular)
-            BLV_TRY(blv_dense_system_solve(&s->system, s->H, s->at.fy, s->out.v, &r.r_norm));
+        BLV_TRY(blv_dense_system_factor(&s->system, s->H, s->at.fy, s->out.v, &r));
     } else {
         BLV_TRY(blv_adjoint_minres(run, s->minres, batch, s->out.x, s->out.y, s->at.fy, s->out.v,
                                    &s->limits, &r));

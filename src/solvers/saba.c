@@ -29,9 +29,8 @@ typedef struct saba {
 static blv_error saba_open(blv_run *run, void *state) {
     saba *s = state;
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->fx));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &s->fx, &s->jv, NULL));
     BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &s->fy, &s->gy, &s->hv, &s->r, NULL));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->jv));
     BLV_CHECK(blv_saga_open(run, "f batch", BLV_LEVEL_X, 2,
                             (const blv_level[]){[FX] = BLV_LEVEL_X, [FY] = BLV_LEVEL_Y}, &s->f));
     BLV_CHECK(blv_saga_open(

@@ -13,6 +13,7 @@
 #include "blocks/pair_guard.h"
 #include "blocks/param_rows.h"
 #include "core/sampler.h"
+#include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 #include "space/distance.h"
 
@@ -37,10 +38,8 @@ static blv_error stable_open(blv_run *run, void *state) {
     BLV_CHECK(blv_state_vec(run, "v", BLV_LEVEL_Y, &s->v));
     BLV_CHECK(blv_state_vec(run, "x before", BLV_LEVEL_X, &s->x_old));
     BLV_CHECK(blv_state_vec(run, "y before", BLV_LEVEL_Y, &s->y_old));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->x_now));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->y_now));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->moved));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->drift));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &s->x_now, &s->moved, NULL));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &s->y_now, &s->drift, NULL));
     BLV_CHECK(blv_hypergradient_terms_open(run, &s->at));
     BLV_CHECK(blv_steps_open(run, &s->steps, BLV_STEPS_XY, false));
     BLV_CHECK(blv_pair_guard_open(run, &s->guard));
