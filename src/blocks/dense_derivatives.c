@@ -68,9 +68,9 @@ blv_flow blv_matrices_fill(blv_run *run, blv_matrices *m, const blv_batch *batch
     size_t dx = run->def->dim_x, dy = run->def->dim_y;
     bool own_H = run->def->lower_hessian_matrix, own_J = J && run->def->lower_cross_matrix;
     if (own_H)
-        BLV_TRY(blv_eval_hessian_matrix(&run->eval, batch, x, y, H));
+        BLV_TRY(blv_eval_matrix(&run->eval, BLV_ORACLE_HESSIAN, batch, x, y, H));
     if (own_J)
-        BLV_TRY(blv_eval_cross_matrix(&run->eval, batch, x, y, J));
+        BLV_TRY(blv_eval_matrix(&run->eval, BLV_ORACLE_CROSS_MATRIX, batch, x, y, J));
     if (!own_H || (J && !own_J))
         BLV_TRY(fill_by_products(run, m, batch, x, y, own_H ? NULL : H, own_J ? NULL : J));
     if (!all_finite(dy * dy, H) || (J && !all_finite(dx * dy, J)))

@@ -185,22 +185,15 @@ blv_flow blv_eval_all(blv_eval *eval, const blv_batch *batch, const blv_vec *x, 
     return BLV_GO;
 }
 
-blv_flow blv_eval_hessian_matrix(blv_eval *eval, const blv_batch *batch, const blv_vec *x,
-                                 const blv_vec *y, double *matrix) {
+blv_flow blv_eval_matrix(blv_eval *eval, blv_oracle_kind kind, const blv_batch *batch,
+                         const blv_vec *x, const blv_vec *y, double *matrix) {
     const blv_problem_def *def = eval->def;
+    const bool hessian = kind == BLV_ORACLE_HESSIAN;
     BLV_TRY(ask(eval));
-    eval->counts->hvp += def->dim_y * size_of(batch, def->lower_samples);
-    return answer(eval, BLV_ORACLE_HESSIAN,
-                  def->lower_hessian_matrix(def->user, batch, x, y, matrix));
-}
-
-blv_flow blv_eval_cross_matrix(blv_eval *eval, const blv_batch *batch, const blv_vec *x,
-                               const blv_vec *y, double *matrix) {
-    const blv_problem_def *def = eval->def;
-    BLV_TRY(ask(eval));
-    eval->counts->cross += def->dim_y * size_of(batch, def->lower_samples);
-    return answer(eval, BLV_ORACLE_CROSS_MATRIX,
-                  def->lower_cross_matrix(def->user, batch, x, y, matrix));
+    *(hessian ? &eval->counts->hvp : &eval->counts->cross) +=
+        def->dim_y * size_of(batch, def->lower_samples);
+    const blv_matrix_fn of_problem = hessian ? def->lower_hessian_matrix : def->lower_cross_matrix;
+    return answer(eval, kind, of_problem(def->user, batch, x, y, matrix));
 }
 
 blv_flow blv_eval_project(blv_eval *eval, blv_vec *x) {

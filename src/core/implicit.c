@@ -64,14 +64,9 @@ void blv_implicit_destroy(blv_implicit *m) {
         return;
     blv_linear_work_destroy(m->cg);
     blv_linear_work_destroy(m->minres);
-    blv_vec_destroy(m->gy);
-    blv_vec_destroy(m->gy_trial);
-    blv_vec_destroy(m->y_trial);
-    blv_vec_destroy(m->p);
-    blv_vec_destroy(m->fy);
-    blv_vec_destroy(m->jv);
-    blv_vec_destroy(m->unit);
-    blv_vec_destroy(m->column);
+    blv_vec *all[] = {m->gy, m->gy_trial, m->y_trial, m->p, m->fy, m->jv, m->unit, m->column};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        blv_vec_destroy(all[i]);
     free(m->matrix.upper);
     free(m->matrix.room);
     free(m->rows);

@@ -224,10 +224,6 @@ void blv_state_free(blv_run *run) {
     free(run->owned);
     free(run->entries);
     free(run->numbers);
-    run->owned = NULL;
-    run->entries = NULL;
-    run->numbers = NULL;
-    run->owned_count = run->entry_count = run->numbers_count = 0;
 }
 
 blv_error blv_run_fail(blv_run *run, blv_error error, const char *format, ...) {

@@ -125,10 +125,8 @@ static blv_error solve(const blv_selecting *s, const blv_problem *problem, uint6
     const blv_solver *solver = blv_solver_find(NULL, s->how->method->name, s->why);
     if (!solver)
         return BLV_E_NAME;
-    blv_error error = blv_run_create(&run, problem, solver, s->why);
-    if (error != BLV_OK)
-        return error;
-    error = set_up(run, s->how, iterations);
+    BLV_CHECK(blv_run_create(&run, problem, solver, s->why));
+    blv_error error = set_up(run, s->how, iterations);
     if (error == BLV_OK)
         error = blv_run_solve(run);
     if (error == BLV_OK)

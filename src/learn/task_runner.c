@@ -124,10 +124,8 @@ blv_error blv_task_start_work(blv_task *task, const blv_task_start *start,
     if (!task->hooks.start)
         return BLV_OK;
     blv_run *run = NULL;
-    blv_error error = blv_run_create(&run, problem, task->solver, task->why);
-    if (error != BLV_OK)
-        return error;
-    error = set_run(task, run);
+    BLV_CHECK(blv_run_create(&run, problem, task->solver, task->why));
+    blv_error error = set_run(task, run);
     if (error != BLV_OK) {
         blv_explain(task->why, error, "%s", blv_run_message(run));
     } else {
