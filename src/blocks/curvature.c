@@ -1,6 +1,6 @@
 #include "blocks/curvature.h"
+#include "base/precision.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -23,8 +23,7 @@ void blv_curvature_forget(blv_curvature *c) {
 }
 
 static double shortest_part(const blv_vec *v) {
-    return cbrt(blv_space_precision(blv_vec_space(v)) == BLV_F32 ? (double)FLT_EPSILON
-                                                                 : DBL_EPSILON);
+    return cbrt(blv_epsilon_of(v));
 }
 
 double blv_shortest_way(const blv_vec *v, double unit) {

@@ -1,4 +1,5 @@
 #include "blocks/dense_derivatives.h"
+#include "base/precision.h"
 #include "core/run_private.h"
 #include "core/workspace.h"
 #include "linsolve/dense_symmetric.h"
@@ -56,13 +57,6 @@ static void make_symmetric(size_t n, double *a) {
             a[i * n + j] = a[j * n + i] = 0.5 * (a[i * n + j] + a[j * n + i]);
 }
 
-static bool all_finite(size_t count, const double *numbers) {
-    for (size_t i = 0; i < count; i++)
-        if (!isfinite(numbers[i]))
-            return false;
-    return true;
-}
-
 blv_flow blv_matrices_fill(blv_run *run, blv_matrices *m, const blv_batch *batch, const blv_vec *x,
                            const blv_vec *y, double *H, double *J) {
     size_t dx = run->def->dim_x, dy = run->def->dim_y;
@@ -73,7 +67,7 @@ blv_flow blv_matrices_fill(blv_run *run, blv_matrices *m, const blv_batch *batch
         BLV_TRY(blv_eval_matrix(&run->eval, BLV_ORACLE_CROSS_MATRIX, batch, x, y, J));
     if (!own_H || (J && !own_J))
         BLV_TRY(fill_by_products(run, m, batch, x, y, own_H ? NULL : H, own_J ? NULL : J));
-    if (!all_finite(dy * dy, H) || (J && !all_finite(dx * dy, J)))
+    if (!blv_all_finite(H, dy * dy) || (J && !blv_all_finite(J, dx * dy)))
         return BLV_NONFINITE;
     make_symmetric(dy, H);
     return BLV_GO;
@@ -103,7 +97,7 @@ blv_flow blv_dense_system_solve(blv_dense_system *s, const double *H, const blv_
     double *b = s->host, *solution = s->host + s->n, square = 0.0;
     blv_vec_read(fy, b);
     blv_dense_solve(s->n, s->factors, s->order, b, solution, s->work);
-    if (!all_finite(s->n, solution))
+    if (!blv_all_finite(solution, s->n))
         return BLV_NONFINITE;
     blv_vec_write(v, solution);
     for (size_t i = 0; i < s->n; i++) {

@@ -24,10 +24,6 @@ static void take_over(double *step, double judged, double *ceiling) {
     }
 }
 
-static bool has_turned(const blv_guard *guard, double norm) {
-    return guard->product < -0.5 * norm * guard->before_norm;
-}
-
 /* On whole sums: each guard judges a copy of its step, and what counts of that is taken over. */
 static void judge_together(blv_pair_guard *g, blv_steps *s, double decay, const blv_pair *p,
                            double cross, blv_metrics *m) {
@@ -37,7 +33,7 @@ static void judge_together(blv_pair_guard *g, blv_steps *s, double decay, const 
     if (m->gy_norm > 2.0 * by_x)
         judged_x = s->x;
     if (s->guard_y.before && s->guard_y.before_norm > 0.0 && by_x > 0.5 * by_y) {
-        if (s->guard_x.before && has_turned(&s->guard_y, m->gy_norm)) {
+        if (s->guard_x.before && blv_guard_turned(&s->guard_y, m->gy_norm)) {
             judged_x *= 0.5;
             m->step_x *= 0.5;
             s->guard_x.before_move *= 0.5;

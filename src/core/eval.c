@@ -3,9 +3,9 @@
  * from central differences of gy (Hv) and gx (Jv), and counted as the gradients that were really
  * asked. */
 #include "core/eval.h"
+#include "base/precision.h"
 #include "core/problem_private.h"
 
-#include <float.h>
 #include <math.h>
 
 blv_error blv_eval_open(blv_eval *eval, const blv_problem *problem, blv_counts *counts) {
@@ -105,11 +105,9 @@ static blv_flow find_unit(blv_eval *eval, const blv_vec *x, const blv_vec *y, bl
 
 blv_flow blv_difference_width(blv_eval *eval, const blv_vec *x, const blv_vec *y, double v_norm,
                               blv_vec *room, double *width) {
-    bool single = blv_space_precision(blv_vec_space(y)) == BLV_F32;
     if (eval->unit_y == 0.0)
         BLV_TRY(find_unit(eval, x, y, room));
-    *width = cbrt(single ? (double)FLT_EPSILON : DBL_EPSILON) * (eval->unit_y + blv_vec_norm(y)) /
-             v_norm;
+    *width = cbrt(blv_epsilon_of(y)) * (eval->unit_y + blv_vec_norm(y)) / v_norm;
     return BLV_GO;
 }
 

@@ -9,9 +9,9 @@
  * Truncated Newton because it needs Hv only, and because a certificate wants |gy| at rounding
  * level, which first-order methods reach slowly on ill-conditioned problems. */
 #include "core/implicit.h"
+#include "base/precision.h"
 #include "space/distance.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -42,7 +42,7 @@ blv_error blv_implicit_create(blv_implicit **implicit, blv_eval *eval) {
         return BLV_E_MEMORY;
     const blv_space *space_y = eval->def->space_y;
     m->eval = eval;
-    m->eps = blv_space_precision(space_y) == BLV_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
+    m->eps = blv_epsilon(blv_space_precision(space_y));
     blv_vec **vectors[] = {&m->gy, &m->gy_trial, &m->y_trial, &m->p, &m->fy};
     blv_error error = blv_linear_work_create(&m->cg, space_y, BLV_CG_VECTORS);
     if (error == BLV_OK)

@@ -1,4 +1,5 @@
 #include "base/message.h"
+#include "base/precision.h"
 #include "bilevel/model.h"
 #include "bilevel/npz.h"
 #include "bilevel/solver.h"
@@ -36,13 +37,6 @@ static blv_error add_arrays(const blv_model *m, blv_npz_writer *w, blv_message *
 
 /* ---- What a model must be ---- */
 
-static bool all_finite(const double *values, size_t count) {
-    size_t i = 0;
-    while (values && i < count && isfinite(values[i]))
-        i++;
-    return i == count;
-}
-
 static bool all_named(const char *const *names, size_t count) {
     size_t i = 0;
     while (names && i < count && names[i])
@@ -56,9 +50,9 @@ blv_error blv_model_check(const blv_model *m, blv_message *why) {
     if (m->features == 0 || m->scores == 0 || m->scores > SIZE_MAX / sizeof(double) / m->features ||
         (m->scores == 1 ? m->classes != 0 && m->classes != 2 : m->scores != m->classes))
         problem = "the arrays do not fit together";
-    else if (!all_finite(m->weights, m->scores * m->features) ||
-             !all_finite(m->intercept, m->scores) || !all_finite(m->shift, m->features) ||
-             !all_finite(m->divisor, m->features) || !all_finite(m->penalty, m->penalties))
+    else if (!blv_all_finite(m->weights, m->scores * m->features) ||
+             !blv_all_finite(m->intercept, m->scores) || !blv_all_finite(m->shift, m->features) ||
+             !blv_all_finite(m->divisor, m->features) || !blv_all_finite(m->penalty, m->penalties))
         problem = "a number is not finite";
     else if (!all_named(m->class_names, m->classes) ||
              (m->feature_names && !all_named(m->feature_names, m->features)) ||

@@ -51,15 +51,7 @@ size_t blv_select_candidates(const blv_selecting *s) {
     return count < s->view->rows ? count : s->view->rows;
 }
 
-static size_t judged_of(const blv_selecting *s) {
-    return s->view->rows < JUDGED_MAX ? s->view->rows : JUDGED_MAX;
-}
-
 /* ---- The problem ---- */
-
-static double ridge_of(const blv_selection *how) {
-    return how->ridge > 0.0 ? how->ridge : how->model ? embedded_ridge : default_ridge;
-}
 
 /* On these rows, judged by a random part of all. C 0: no reward for large weights. */
 static blv_error make_problem(const blv_selecting *s, const size_t *row, size_t count, double C,
@@ -67,14 +59,15 @@ static blv_error make_problem(const blv_selecting *s, const size_t *row, size_t 
     const blv_problem_options options = {.size = sizeof(blv_problem_options),
                                          .precision = s->view->precision,
                                          .threads = s->how->threads};
+    const double usual_ridge = s->how->model ? embedded_ridge : default_ridge;
     const blv_coreset_setting setting = {.size = sizeof setting,
                                          .K = s->how->count,
                                          .C = C,
                                          .delta = noise / (double)s->how->count,
-                                         .ridge = ridge_of(s->how),
+                                         .ridge = s->how->ridge > 0.0 ? s->how->ridge : usual_ridge,
                                          .seed = s->how->seed,
                                          .over_val = true};
-    const size_t judged = judged_of(s);
+    const size_t judged = s->view->rows < JUDGED_MAX ? s->view->rows : JUDGED_MAX;
     size_t *of_f = blv_arena_alloc(s->arena, judged, sizeof *of_f);
     blv_sets sets = {.size = sizeof sets};
     if (!of_f)
