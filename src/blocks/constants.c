@@ -1,5 +1,4 @@
 #include "blocks/constants.h"
-#include "base/random.h"
 #include "blocks/rough_constants.h"
 #include "core/implicit.h"
 #include "core/run_private.h"
@@ -42,15 +41,10 @@ static void destroy_work(void *object) {
 }
 
 blv_error blv_random_start(blv_run *run, blv_vec *start) {
-    size_t dim = blv_vec_dim(start);
-    double *host = malloc(dim * sizeof *host);
-    if (!host)
-        return blv_run_fail(run, BLV_E_MEMORY, "automatic constants: out of memory");
-    blv_stream stream = blv_stream_make((uint64_t)run->options.seed, "lanczos start");
-    blv_random_normals(&stream, 0, dim, host);
-    blv_vec_write(start, host);
-    free(host);
-    return BLV_OK;
+    blv_error error = blv_vec_normals(start, (uint64_t)run->options.seed, "lanczos start");
+    return error == BLV_OK
+               ? BLV_OK
+               : blv_run_fail(run, error, "automatic constants: %s", blv_error_text(error));
 }
 
 static blv_error open_vectors(blv_run *run, blv_constants_work *w) {
@@ -177,33 +171,24 @@ static blv_flow gradient_of_both(void *context, const blv_vec *y, blv_vec *out) 
     return BLV_GO;
 }
 
-/* z to the minimizer of g(x, .), from the last z. At the start it comes from far away, and what it
- * then lacks must be little beside the way to the probes. */
-static blv_flow solve_z(blv_constants_work *w, const blv_vec *x, bool first) {
-    inner_problem p = {w, x};
-    return blv_agd_minimize(&w->agd, gradient_of_g, &p, w->z, first ? 1e-5 : 1e-2, 0.0, SOLVE_STEPS,
-                            &w->L_z);
-}
-
-/* y to the minimizer of f + lambda g, from the last y moved along with z. */
-static blv_flow solve_y(blv_constants_work *w, const blv_vec *x) {
-    inner_problem p = {w, x};
-    BLV_TRY(gradient_of_g(&p, w->z, w->forward));
-    BLV_TRY(blv_eval_upper(&w->run->eval, NULL, x, w->z, NULL, NULL, w->shifted));
-    return blv_agd_minimize(&w->agd, gradient_of_both, &p, w->y, 0.0,
-                            1e-4 * blv_vec_norm(w->shifted), SOLVE_STEPS, &w->L_y);
-}
-
 typedef enum moment { AT_START, AT_PROBE, AT_PROBE_Y_HELD } moment;
 
+/* z to the minimizer of g(x, .), from the last z: at the start it comes from far away, and what it
+ * then lacks must be little beside the way to the probes. Then y to the minimizer of f + lambda g,
+ * from the last y moved along with z. */
 static blv_flow penalized_gradient_at(blv_constants_work *w, const blv_vec *x, moment when,
                                       blv_vec *out) {
+    const double reduce = when == AT_START ? 1e-5 : 1e-2;
+    inner_problem p = {w, x};
     blv_penalty_look look;
     blv_vec_combine(w->offset, 1.0, w->y, -1.0, w->z);
-    BLV_TRY(solve_z(w, x, when == AT_START));
+    BLV_TRY(blv_agd_minimize(&w->agd, gradient_of_g, &p, w->z, reduce, 0.0, SOLVE_STEPS, &w->L_z));
     if (when != AT_PROBE_Y_HELD) {
         blv_vec_combine(w->y, 1.0, w->z, 1.0, w->offset);
-        BLV_TRY(solve_y(w, x));
+        BLV_TRY(gradient_of_g(&p, w->z, w->forward));
+        BLV_TRY(blv_eval_upper(&w->run->eval, NULL, x, w->z, NULL, NULL, w->shifted));
+        BLV_TRY(blv_agd_minimize(&w->agd, gradient_of_both, &p, w->y, 0.0,
+                                 1e-4 * blv_vec_norm(w->shifted), SOLVE_STEPS, &w->L_y));
     }
     return blv_penalty_direction(w->run, w->penalty, (blv_batches){NULL, NULL}, w->lambda, x, w->y,
                                  w->z, false, out, NULL, &look);
@@ -380,10 +365,6 @@ blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *w, blv_penalt
 
 bool blv_constants_are_rough(const blv_constants_work *w) {
     return w->sketch != NULL;
-}
-
-double blv_effort(const blv_run *run) {
-    return run->rough_constants ? 1.0 : blv_rough_effort(run->def);
 }
 
 /* ---- What auto means ---- */

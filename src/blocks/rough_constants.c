@@ -43,8 +43,11 @@ struct blv_rough {
 
 /* ---- Opening ---- */
 
-double blv_rough_effort(const blv_problem_def *def) {
-    double size = (double)def->dim_y * fmax(1.0, (double)def->lower_samples);
+/* A gradient of g goes through dim_y numbers for each sample. */
+double blv_effort(const blv_run *run) {
+    double size = (double)run->def->dim_y * fmax(1.0, (double)run->def->lower_samples);
+    if (run->rough_constants)
+        return 1.0;
     return size <= small_size ? INFINITY : fmin(fmax(size_of_an_effort / size, 1.0), EFFORT_MAX);
 }
 
@@ -231,12 +234,6 @@ static blv_flow solve(const place *p, blv_vec *out) {
     return BLV_GO;
 }
 
-static blv_flow descend(blv_rough *s) {
-    place p = {s, OF_G, s->part, s->run->x, s->y};
-    return blv_agd_minimize(&s->agd, gradient_of_g, &p, s->y, 0.0, 0.0, DESCENT_STEPS * s->effort,
-                            &s->L);
-}
-
 /* v, d, and what changes are measured against. */
 static blv_flow first_direction(blv_rough *s) {
     blv_run *run = s->run;
@@ -380,12 +377,14 @@ blv_flow blv_rough_estimate(blv_run *run, blv_rough *s, double *lambda, double f
                             bool want_L_x, blv_constants *c) {
     *c = (blv_constants){
         .L_f = NAN, .mu_f = NAN, .L_x = NAN, .doubt = EFFORT_MAX / (double)s->effort};
+    place in_sum = {s, OF_G, s->part, run->x, s->y};
     s->L = 0.0;
     blv_sampler_put(s->f_rows, s->f_begin);
     blv_sampler_put(s->g_rows, s->g_begin);
     blv_vec_copy(s->y, run->y);
     BLV_TRY(lower_spectrum(s, run->y, c));
-    BLV_TRY(descend(s));
+    BLV_TRY(blv_agd_minimize(&s->agd, gradient_of_g, &in_sum, s->y, 0.0, 0.0,
+                             DESCENT_STEPS * s->effort, &s->L));
     BLV_TRY(lower_spectrum(s, s->y, c));
     BLV_TRY(first_direction(s));
     const blv_state_entry *v = blv_state_find(run, "v");

@@ -10,6 +10,7 @@
  * level, which first-order methods reach slowly on ill-conditioned problems. */
 #include "core/implicit.h"
 #include "base/precision.h"
+#include "base/random.h"
 #include "space/distance.h"
 
 #include <math.h>
@@ -295,6 +296,18 @@ blv_flow blv_implicit_adjoint(blv_implicit *m, const blv_vec *x, const blv_vec *
         r = blv_minres_solve(m->minres, apply_hessian, m, b, v, true, tol, limit);
     *r_norm = r.residual;
     return flow_of(&r);
+}
+
+blv_error blv_vec_normals(blv_vec *vec, uint64_t seed, const char *purpose) {
+    const size_t dim = blv_vec_dim(vec);
+    const blv_stream stream = blv_stream_make(seed, purpose);
+    double *host = malloc(dim * sizeof *host);
+    if (!host)
+        return BLV_E_MEMORY;
+    blv_random_normals(&stream, 0, dim, host);
+    blv_vec_write(vec, host);
+    free(host);
+    return BLV_OK;
 }
 
 blv_answer blv_implicit_minimum(const blv_implicit *m) {

@@ -52,6 +52,9 @@ blv_answer blv_implicit_minimum(const blv_implicit *implicit);
 blv_flow blv_implicit_adjoint(blv_implicit *implicit, const blv_vec *x, const blv_vec *y,
                               const blv_vec *b, blv_vec *v, double tol, double *r_norm);
 
+/* A random vector, for Lanczos and for a right-hand side that is in no subspace. */
+blv_error blv_vec_normals(blv_vec *vec, uint64_t seed, const char *purpose);
+
 typedef struct blv_implicit_result {
     double phi;
     double gy_norm, r_norm;

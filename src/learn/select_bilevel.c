@@ -163,14 +163,8 @@ static uint64_t iterations_of(const blv_selecting *s) {
  */
 static blv_error take_by_class(const blv_selecting *s, const size_t *row, size_t rows,
                                const size_t *order, size_t *chosen) {
-    const size_t classes = s->view->classes;
-    size_t *left = blv_arena_alloc(s->arena, classes, sizeof *left);
-    size_t *of_class = blv_arena_alloc(s->arena, classes, sizeof *of_class);
-    if (!left || !of_class)
-        return blv_select_memory(s->why);
-    for (size_t i = 0; i < rows; i++)
-        of_class[s->view->label[row[i]]]++;
-    blv_select_shares(classes, of_class, s->how->count, left);
+    size_t *of_class, *left;
+    BLV_CHECK(blv_select_shares(s, s->view->classes, row, rows, &of_class, &left));
     for (size_t i = 0; i < rows; i++)
         if (left[s->view->label[row[order[i]]]] > 0) {
             left[s->view->label[row[order[i]]]]--;

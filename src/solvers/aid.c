@@ -215,21 +215,14 @@ static blv_error open_one_step(blv_run *run, void *state) {
     return open_sum(run, s, by_one_step, isnan(s->steps.v));
 }
 
+/* In fixed point steps v follows as late as y, or later. */
 static blv_flow aid_prepare(blv_run *run, void *state) {
     aid *s = state;
-    return blv_steps_prepare(run, &s->steps, inner_steps(run, s));
-}
-
-/* v follows as late as its own steps let it. */
-static blv_flow prepare_fixed_point(blv_run *run, void *state) {
-    aid *s = state;
-    return blv_steps_prepare(run, &s->steps, fmin((double)s->inner, (double)s->linear));
-}
-
-static blv_flow prepare_neumann(blv_run *run, void *state) {
-    aid *s = state;
-    BLV_TRY(aid_prepare(run, state));
-    if (s->linear < 0)
+    double steps = inner_steps(run, s);
+    if (s->solve == by_fixed_point)
+        steps = fmin(steps, (double)s->linear);
+    BLV_TRY(blv_steps_prepare(run, &s->steps, steps));
+    if (s->solve == by_neumann && s->linear < 0)
         blv_run_note(run, "Neumann sums: eta = %.4g, K = %.0f at first", s->steps.v,
                      blv_auto_terms(s->steps.constants.mu, s->steps.v, AUTO_PRODUCTS_MAX));
     return BLV_GO;
@@ -243,7 +236,8 @@ static blv_flow prepare_neumann(blv_run *run, void *state) {
 #define STEP_V BLV_POSITIVE_AUTO("step_v", steps.v, "v-step; auto: 1/L")
 #define INNER BLV_COUNT("inner", inner, "10", "T_in: y-steps in an iteration")
 #define ETA BLV_POSITIVE_AUTO("eta", steps.v, "in place of H^-1; auto: 1/L")
-#define COMMON_FIELDS .group = "double-loop", .state_size = sizeof(aid), .step = aid_step
+#define COMMON_FIELDS                                                                              \
+    .group = "double-loop", .state_size = sizeof(aid), .prepare = aid_prepare, .step = aid_step
 
 /* CG takes one product to see where it stands. */
 #define LINEAR(least)                                                                              \
@@ -263,7 +257,6 @@ const blv_solver blv_solver_aid_cg = {
     .uses = NEEDS,
     .params = cg_params,
     .open = open_cg,
-    .prepare = aid_prepare,
     COMMON_FIELDS,
 };
 
@@ -284,14 +277,12 @@ const blv_solver blv_solver_ba_cg = {
     .uses = NEEDS,
     .params = ba_params,
     .open = open_cg,
-    .prepare = aid_prepare,
     COMMON_FIELDS,
 };
 
 static const blv_param fixed_point_params[] = {STEPS_XY, STEP_V, INNER, LINEAR(1), BLV_LAST_PARAM};
 
-#define FIXED_POINT_FIELDS                                                                         \
-    .hint = "lower step_x, step_y or step_v", .prepare = prepare_fixed_point, COMMON_FIELDS
+#define FIXED_POINT_FIELDS .hint = "lower step_x, step_y or step_v", COMMON_FIELDS
 
 const blv_solver blv_solver_aid_fp = {
     BLV_SIZED(blv_solver),
@@ -353,7 +344,6 @@ const blv_solver blv_solver_aid_neumann = {
     .uses = NEEDS,
     .params = neumann_params,
     .open = open_neumann,
-    .prepare = prepare_neumann,
     COMMON_FIELDS,
 };
 
@@ -369,6 +359,5 @@ const blv_solver blv_solver_t1_t2 = {
     .uses = NEEDS,
     .params = one_step_params,
     .open = open_one_step,
-    .prepare = aid_prepare,
     COMMON_FIELDS,
 };
