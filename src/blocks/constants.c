@@ -363,10 +363,6 @@ blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *w, blv_penalt
     return BLV_GO;
 }
 
-bool blv_constants_are_rough(const blv_constants_work *w) {
-    return w->sketch != NULL;
-}
-
 /* ---- What auto means ---- */
 
 double blv_auto_inner_step(double given, const blv_constants *c) {

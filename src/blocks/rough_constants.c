@@ -147,24 +147,21 @@ static blv_flow settle(const place *p, bool with_x) {
     return gradient_at(p, p->y, with_x ? p->s->gx_base : NULL, p->s->base);
 }
 
-static blv_flow shift(const place *p, const blv_vec *along, double norm, double *t) {
-    BLV_TRY(blv_difference_width(&p->s->run->eval, p->x, p->y, norm, p->s->shifted, t));
-    blv_vec_combine(p->s->shifted, 1.0, p->y, *t, along);
-    return BLV_GO;
-}
-
-static blv_flow product(const place *p, const blv_vec *in, blv_vec *out) {
+/* H in or, with `cross`, J in. */
+static blv_flow product(const place *p, bool cross, const blv_vec *in, blv_vec *out) {
+    blv_rough *s = p->s;
+    blv_eval *eval = &s->run->eval;
     if (!by_differences(p))
-        return blv_eval_hvp(&p->s->run->eval, p->rows, p->x, p->y, in, out);
-    double norm = blv_vec_norm(in);
+        return (cross ? blv_eval_cross : blv_eval_hvp)(eval, p->rows, p->x, p->y, in, out);
+    double norm = blv_vec_norm(in), t;
     if (!(norm > 0.0)) {
         blv_vec_fill(out, 0.0);
         return BLV_GO;
     }
-    double t;
-    BLV_TRY(shift(p, in, norm, &t));
-    BLV_TRY(gradient_at(p, p->s->shifted, NULL, out));
-    blv_vec_combine(out, 1.0 / t, out, -1.0 / t, p->s->base);
+    BLV_TRY(blv_difference_width(eval, p->x, p->y, norm, s->shifted, &t));
+    blv_vec_combine(s->shifted, 1.0, p->y, t, in);
+    BLV_TRY(gradient_at(p, s->shifted, cross ? out : NULL, cross ? NULL : out));
+    blv_vec_combine(out, 1.0 / t, out, -1.0 / t, cross ? s->gx_base : s->base);
     return BLV_GO;
 }
 
@@ -176,22 +173,7 @@ static blv_flow in_part(const place *p, place *part) {
 }
 
 static int hessian(void *context, const blv_vec *in, blv_vec *out) {
-    return (int)product(context, in, out);
-}
-
-static blv_flow cross(const place *p, const blv_vec *v, blv_vec *out) {
-    if (!by_differences(p))
-        return blv_eval_cross(&p->s->run->eval, p->rows, p->x, p->y, v, out);
-    double norm = blv_vec_norm(v);
-    if (!(norm > 0.0)) {
-        blv_vec_fill(out, 0.0);
-        return BLV_GO;
-    }
-    double t;
-    BLV_TRY(shift(p, v, norm, &t));
-    BLV_TRY(gradient_at(p, p->s->shifted, out, NULL));
-    blv_vec_combine(out, 1.0 / t, out, -1.0 / t, p->s->gx_base);
-    return BLV_GO;
+    return (int)product(context, false, in, out);
 }
 
 /* ---- Curvature in y ---- */
@@ -245,8 +227,8 @@ static blv_flow first_direction(blv_rough *s) {
     blv_vec_copy(s->side, s->fy);
     BLV_TRY(solve(&p, s->v));
     BLV_TRY(in_part(&p, &part));
-    BLV_TRY(product(&part, s->v, s->hv));
-    BLV_TRY(cross(&p, s->v, s->d1));
+    BLV_TRY(product(&part, false, s->v, s->hv));
+    BLV_TRY(product(&p, true, s->v, s->d1));
     return isfinite(blv_distance(s->d, s->d, s->d1)) ? BLV_GO : BLV_NONFINITE;
 }
 
@@ -278,14 +260,14 @@ static blv_flow direction_there(blv_rough *s) {
     place there = {s, OF_G, NULL, s->x1, s->y1}, part;
     BLV_TRY(settle(&there, true));
     BLV_TRY(in_part(&there, &part));
-    BLV_TRY(product(&part, s->v, s->dv));
+    BLV_TRY(product(&part, false, s->v, s->dv));
     blv_vec_combine(s->dv, 1.0, s->hv, -1.0, s->dv);
     BLV_TRY(blv_eval_upper(&run->eval, NULL, s->x1, s->y1, NULL, s->d1, s->side));
     blv_vec_combine(s->side, 1.0, s->side, -1.0, s->fy);
     blv_vec_axpy(s->side, 1.0, s->dv);
     BLV_TRY(solve(&there, s->dv));
     blv_vec_axpy(s->dv, 1.0, s->v);
-    BLV_TRY(cross(&there, s->dv, s->gx1));
+    BLV_TRY(product(&there, true, s->dv, s->gx1));
     blv_vec_axpy(s->d1, -1.0, s->gx1);
     return BLV_GO;
 }
@@ -375,8 +357,11 @@ static blv_flow of_penalized(blv_rough *s, double *lambda, double factor, bool w
 
 blv_flow blv_rough_estimate(blv_run *run, blv_rough *s, double *lambda, double factor,
                             bool want_L_x, blv_constants *c) {
-    *c = (blv_constants){
-        .L_f = NAN, .mu_f = NAN, .L_x = NAN, .doubt = EFFORT_MAX / (double)s->effort};
+    *c = (blv_constants){.rough = true,
+                         .L_f = NAN,
+                         .mu_f = NAN,
+                         .L_x = NAN,
+                         .doubt = EFFORT_MAX / (double)s->effort};
     place in_sum = {s, OF_G, s->part, run->x, s->y};
     s->L = 0.0;
     blv_sampler_put(s->f_rows, s->f_begin);

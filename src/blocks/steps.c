@@ -63,7 +63,7 @@ blv_flow blv_steps_prepare(blv_run *run, blv_steps *s, double inner_steps) {
     double began_at = calls(run);
     BLV_TRY(blv_constants_estimate(run, s->work, &s->constants));
     s->guard_x.unit = blv_move_unit(&s->constants);
-    s->bold = blv_constants_are_rough(s->work) ? 1.0 : 0.0;
+    s->bold = s->constants.rough ? 1.0 : 0.0;
     s->y = blv_auto_inner_step(s->y, &s->constants);
     s->v = blv_auto_inner_step(s->v, &s->constants);
     s->x = blv_auto_outer_step(s->x, &s->constants, inner_steps);

@@ -82,25 +82,20 @@ void blv_project_capped(size_t count, double total, double *s) {
 
 /* ---- The largest ---- */
 
-typedef struct entry {
-    double value;
-    size_t number;
-} entry;
-
-static int by_value(const void *a, const void *b) {
-    const entry *x = a, *y = b;
+int blv_by_value(const void *left, const void *right) {
+    const blv_valued *x = left, *y = right;
     if (x->value != y->value)
         return x->value < y->value ? 1 : -1;
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
 bool blv_largest(size_t count, const double *value, size_t size, size_t *index) {
-    entry *entries = malloc(count * sizeof *entries);
+    blv_valued *entries = malloc(count * sizeof *entries);
     if (!entries)
         return false;
     for (size_t i = 0; i < count; i++)
-        entries[i] = (entry){value[i], i};
-    qsort(entries, count, sizeof *entries, by_value);
+        entries[i] = (blv_valued){value[i], i};
+    qsort(entries, count, sizeof *entries, blv_by_value);
     for (size_t k = 0; k < size; k++)
         index[k] = entries[k].number;
     free(entries);

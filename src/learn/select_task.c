@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/message.h"
 #include "bilevel/select.h"
+#include "learn/choose.h"
 #include "learn/task_runner.h"
 #include "nn/nn.h"
 
@@ -19,29 +20,18 @@ typedef struct choosing {
     blv_message *why;
 } choosing;
 
-typedef struct chosen {
-    size_t row;
-    double weight;
-} chosen;
-
-static int heaviest_first(const void *a, const void *b) {
-    const chosen *x = a, *y = b;
-    if (x->weight != y->weight)
-        return x->weight < y->weight ? 1 : -1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
-
+/* The heaviest first. */
 static blv_error sort_chosen(choosing *c) {
     size_t count = c->result.count;
-    chosen *all = blv_arena_alloc(&c->arena, count, sizeof *all);
+    blv_valued *all = blv_arena_alloc(&c->arena, count, sizeof *all);
     if (!all)
         return blv_explain_memory(c->why);
     for (size_t k = 0; k < count; k++)
-        all[k] = (chosen){c->result.index[k], c->result.weight[k]};
-    qsort(all, count, sizeof *all, heaviest_first);
+        all[k] = (blv_valued){c->result.weight[k], c->result.index[k]};
+    qsort(all, count, sizeof *all, blv_by_value);
     for (size_t k = 0; k < count; k++) {
-        c->result.index[k] = all[k].row;
-        c->result.weight[k] = all[k].weight;
+        c->result.index[k] = all[k].number;
+        c->result.weight[k] = all[k].value;
     }
     return BLV_OK;
 }

@@ -4,7 +4,6 @@
  *
  * Batches are those of one process: all ranks draw the same numbers, and each takes the rows that
  * it holds. So they are unbiased as those of one process are, whatever the ranks hold. */
-#include "base/message.h"
 #include "base/rank_exchange.h"
 #include "problems/data_problem.h"
 
