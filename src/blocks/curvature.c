@@ -1,14 +1,13 @@
 #include "blocks/curvature.h"
 #include "base/precision.h"
+#include "core/workspace.h"
 
 #include <math.h>
 #include <stdio.h>
 
 blv_error blv_curvature_open(blv_run *run, const char *name, blv_level level, blv_curvature *c) {
-    if (!name) {
-        BLV_CHECK(blv_scratch_vec(run, level, &c->point));
-        return blv_scratch_vec(run, level, &c->gradient);
-    }
+    if (!name)
+        return blv_scratch_vecs(run, level, &c->point, &c->gradient, NULL);
     char of_point[32], of_gradient[32], of_known[32];
     snprintf(of_point, sizeof of_point, "%.10s, last point", name);
     snprintf(of_gradient, sizeof of_gradient, "%.10s, last gradient", name);

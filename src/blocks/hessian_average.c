@@ -41,7 +41,7 @@ blv_error blv_hessian_average_open(blv_run *run, blv_hessian_average *c, bool re
     BLV_CHECK(blv_state_hidden(run, "singular_in_a_row", &c->singular_in_a_row));
     if (c->form == BLV_CARRIED_EXPLICIT)
         return open_explicit(run, c);
-    BLV_CHECK(blv_run_linear_work(run, BLV_LEVEL_Y, BLV_MINRES_VECTORS, &c->minres));
+    BLV_CHECK(blv_run_linear_work(run, BLV_MINRES_VECTORS, &c->minres));
     return blv_hessian_history_open(run, (size_t)c->slots, recursive, batches, &c->window);
 }
 

@@ -9,7 +9,7 @@ blv_error blv_penalized_open(blv_run *run, blv_penalized *p, bool accelerated, b
     BLV_CHECK(blv_state_iterate(run, "z", BLV_LEVEL_Y, &p->z));
     BLV_CHECK(blv_penalty_open(run, &p->at));
     BLV_CHECK(blv_state_hidden(run, "penalty", &p->lambda));
-    BLV_CHECK(blv_inner_open(run, &p->lower, accelerated, "Lg", "mu"));
+    BLV_CHECK(blv_inner_open(run, &p->lower, accelerated));
     return estimate ? blv_constants_open(run, &p->work) : BLV_OK;
 }
 

@@ -91,7 +91,7 @@ static blv_error open_vectors(blv_run *run, blv_rough *s) {
                                &s->fy, &s->hv, &s->side, &s->shifted, &s->base, &s->start, NULL));
     BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &s->d, &s->d1, &s->x1, &s->gx, &s->gx1,
                                &s->gx_base, NULL));
-    BLV_CHECK(blv_run_linear_work(run, BLV_LEVEL_Y, BLV_CG_VECTORS, &s->cg));
+    BLV_CHECK(blv_run_linear_work(run, BLV_CG_VECTORS, &s->cg));
     return blv_agd_open(run, BLV_LEVEL_Y, true, &s->agd);
 }
 

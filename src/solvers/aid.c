@@ -171,7 +171,7 @@ static blv_error open_cg(blv_run *run, void *state) {
     s->solve = by_cg;
     BLV_CHECK(blv_state_vec(run, "v", BLV_LEVEL_Y, &s->v));
     BLV_CHECK(blv_hypergradient_terms_open(run, &s->at));
-    BLV_CHECK(blv_run_linear_work(run, BLV_LEVEL_Y, BLV_CG_VECTORS, &s->cg));
+    BLV_CHECK(blv_run_linear_work(run, BLV_CG_VECTORS, &s->cg));
     return blv_steps_open(run, &s->steps, BLV_STEPS_XY, false);
 }
 

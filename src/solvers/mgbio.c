@@ -57,7 +57,7 @@ static blv_error mgbio_open(blv_run *run, void *state) {
     BLV_CHECK(blv_steps_open(run, &s->steps, BLV_STEPS_XY, false));
     BLV_CHECK(blv_pair_guard_open(run, &s->guard));
     if (!is_explicit(run, s))
-        return blv_run_linear_work(run, BLV_LEVEL_Y, BLV_MINRES_VECTORS, &s->minres);
+        return blv_run_linear_work(run, BLV_MINRES_VECTORS, &s->minres);
     BLV_CHECK(blv_matrices_fit(run, false));
     BLV_CHECK(blv_matrices_open(run, &s->matrices));
     BLV_CHECK(blv_dense_system_open(run, &s->system));
