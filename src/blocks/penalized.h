@@ -53,7 +53,6 @@ blv_error blv_penalized_open(blv_run *run, blv_penalized *p, bool accelerated, b
 /* In `prepare`. z starts at y. */
 blv_flow blv_penalized_prepare(blv_run *run, blv_penalized *p);
 
-/* Both solves at x, then G; gy_norm and r_norm of the metrics. guard: as in blv_penalty_direction.
- */
+/* Both solves at x, then G. Reports gy_norm and r_norm. guard: as in blv_penalty_direction. */
 blv_flow blv_penalized_gradient(blv_run *run, blv_penalized *p, const blv_vec *x, bool with_value,
                                 blv_vec *G, blv_guard *guard, blv_penalty_look *look);

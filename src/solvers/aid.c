@@ -215,7 +215,7 @@ static blv_error open_one_step(blv_run *run, void *state) {
     return open_sum(run, s, by_one_step, isnan(s->steps.v));
 }
 
-/* In fixed point steps v follows as late as y, or later. */
+/* In fixed point steps v follows as late as its own steps let it. */
 static blv_flow aid_prepare(blv_run *run, void *state) {
     aid *s = state;
     double steps = inner_steps(run, s);
