@@ -168,12 +168,6 @@ static blv_error complete(blv_atomic_file *file, blv_message *why) {
     return error;
 }
 
-static blv_error put_in_place(const blv_atomic_file *file, blv_message *why) {
-    return rename(file->temporary, file->path) == 0
-               ? BLV_OK
-               : blv_explain_errno(why, file->path, "put the new file in its place");
-}
-
 /* Where the file that is replaced stays until all are in place. */
 typedef struct former_file {
     char *path; /* NULL: there was none, or it could not be kept */
@@ -213,8 +207,8 @@ blv_error blv_atomic_file_commit_all(blv_atomic_file *const *files, size_t count
     while (!error && moved < count) {
         if (count > 1)
             error = keep_former(files[moved], &former[moved], why);
-        if (!error)
-            error = put_in_place(files[moved], why);
+        if (!error && rename(files[moved]->temporary, files[moved]->path) != 0)
+            error = blv_explain_errno(why, files[moved]->path, "put the new file in its place");
         moved += !error;
     }
     for (size_t i = 0; i < count; i++) {

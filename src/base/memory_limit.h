@@ -5,7 +5,6 @@
 #include "bilevel/status.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 typedef struct blv_memory_limit {

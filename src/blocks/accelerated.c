@@ -1,7 +1,7 @@
 #include "blocks/accelerated.h"
+#include "base/precision.h"
 #include "core/workspace.h"
 
-#include <float.h>
 #include <math.h>
 
 blv_error blv_agd_open(blv_run *run, blv_level level, bool learns, blv_agd *agd) {
@@ -12,11 +12,6 @@ blv_error blv_agd_open(blv_run *run, blv_level level, bool learns, blv_agd *agd)
 double blv_agd_momentum(double L, double mu) {
     double a = sqrt(L), b = sqrt(fmin(mu, L));
     return (a - b) / (a + b);
-}
-
-static double epsilon(const blv_vec *v) {
-    bool single = blv_space_precision(blv_vec_space(v)) == BLV_F32;
-    return single ? (double)FLT_EPSILON : DBL_EPSILON;
 }
 
 static void learn(blv_agd *agd, double *L) {
@@ -30,7 +25,7 @@ static bool enough(const blv_agd *agd, const blv_agd_rule *rule, size_t j, doubl
     double norm, point_norm;
     blv_reduce(BLV_SCALARS(BLV_NORM(&norm, agd->gradient), BLV_NORM(&point_norm, agd->point)));
     *first = j == 0 ? norm : *first;
-    double rounding = 16.0 * epsilon(agd->point) * rule->L * point_norm;
+    double rounding = 16.0 * blv_epsilon_of(agd->point) * rule->L * point_norm;
     return norm <= fmax(fmax(rule->reduce * *first, rule->tol), rounding);
 }
 

@@ -1,4 +1,5 @@
 #include "blocks/adjoint.h"
+#include "core/implicit.h"
 
 typedef struct hessian_at {
     blv_run *run;
@@ -17,21 +18,12 @@ blv_flow blv_adjoint_cg(blv_run *run, blv_linear_work *cg, const blv_batch *batc
     hessian_at h = {run, batch, x, y};
     blv_linear_result result = blv_cg_solve(cg, apply_hessian, &h, fy, v, false, 0.0, products);
     *r_norm = result.residual;
-    if (result.end == BLV_LINEAR_OPERATOR)
-        return (blv_flow)result.code;
-    if (result.end == BLV_LINEAR_NONFINITE)
-        return BLV_NONFINITE;
+    BLV_TRY(blv_linear_flow(result.end, result.code));
     if (result.end == BLV_LINEAR_SINGULAR)
         return BLV_NO_INVERSE;
     if (result.end == BLV_LINEAR_INDEFINITE)
         blv_run_note(run, "CG met a direction in which g curves down, and stopped there");
     return BLV_GO;
-}
-
-static blv_flow flow_of(const blv_linear_result *result) {
-    if (result->end == BLV_LINEAR_OPERATOR)
-        return (blv_flow)result->code;
-    return result->end == BLV_LINEAR_NONFINITE ? BLV_NONFINITE : BLV_GO;
 }
 
 blv_flow blv_adjoint_minres_of(blv_linear_work *minres, blv_operator_fn apply, void *context,
@@ -42,10 +34,10 @@ blv_flow blv_adjoint_minres_of(blv_linear_work *minres, blv_operator_fn apply, v
     bool cold = blv_vec_norm(v) == 0.0;
     blv_linear_result r =
         blv_minres_solve(minres, apply, context, fy, v, cold, tolerance, products);
-    BLV_TRY(flow_of(&r));
+    BLV_TRY(blv_linear_flow(r.end, r.code));
     if (!cold && r.residual > fy_norm) {
         r = blv_minres_solve(minres, apply, context, fy, v, true, tolerance, products);
-        BLV_TRY(flow_of(&r));
+        BLV_TRY(blv_linear_flow(r.end, r.code));
     }
     /* MINRES takes badly conditioned systems for singular too; those it has solved as well */
     bool singular = r.end == BLV_LINEAR_SINGULAR && r.residual > 1e-3 * fy_norm;

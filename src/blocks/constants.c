@@ -1,5 +1,4 @@
 #include "blocks/constants.h"
-#include "base/random.h"
 #include "blocks/rough_constants.h"
 #include "core/implicit.h"
 #include "core/run_private.h"
@@ -42,21 +41,14 @@ static void destroy_work(void *object) {
 }
 
 blv_error blv_random_start(blv_run *run, blv_vec *start) {
-    size_t dim = blv_vec_dim(start);
-    double *host = malloc(dim * sizeof *host);
-    if (!host)
-        return blv_run_fail(run, BLV_E_MEMORY, "automatic constants: out of memory");
-    blv_stream stream = blv_stream_make((uint64_t)run->options.seed, "lanczos start");
-    blv_random_normals(&stream, 0, dim, host);
-    blv_vec_write(start, host);
-    free(host);
-    return BLV_OK;
+    blv_error error = blv_vec_normals(start, (uint64_t)run->options.seed, "lanczos start");
+    return error == BLV_OK
+               ? BLV_OK
+               : blv_run_fail(run, error, "automatic constants: %s", blv_error_text(error));
 }
 
 static blv_error open_vectors(blv_run *run, blv_constants_work *w) {
-    blv_vec **const of_x[] = {&w->d0, &w->d1, &w->x1, &w->displacement};
-    for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++)
-        BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, of_x[i]));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &w->d0, &w->d1, &w->x1, &w->displacement, NULL));
     BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &w->start, &w->y, &w->anchor, &w->room, NULL));
     if (!w->first_order)
         return blv_scratch_vec(run, BLV_LEVEL_Y, &w->v);
@@ -134,9 +126,8 @@ static int apply_hessian(void *context, const blv_vec *in, blv_vec *out) {
 /* Ritz values lie inside the spectrum; adding the bound makes the largest safe. For the smallest
  * the bound may be larger than the value and would say nothing: at most half of it is taken off. */
 blv_flow blv_spectrum_of(const blv_lanczos_result *r, double *largest, double *smallest) {
-    if (r->end == BLV_LINEAR_OPERATOR)
-        return (blv_flow)r->code;
-    if (r->end == BLV_LINEAR_NONFINITE || r->steps == 0)
+    BLV_TRY(blv_linear_flow(r->end, r->code));
+    if (r->steps == 0)
         return BLV_NONFINITE;
     *largest = fmax(r->largest + r->largest_bound, -r->smallest);
     *smallest = fmax(r->smallest - r->smallest_bound, 0.5 * r->smallest);
@@ -180,33 +171,24 @@ static blv_flow gradient_of_both(void *context, const blv_vec *y, blv_vec *out) 
     return BLV_GO;
 }
 
-/* z to the minimizer of g(x, .), from the last z. At the start it comes from far away, and what it
- * then lacks must be little beside the way to the probes. */
-static blv_flow solve_z(blv_constants_work *w, const blv_vec *x, bool first) {
-    inner_problem p = {w, x};
-    return blv_agd_minimize(&w->agd, gradient_of_g, &p, w->z, first ? 1e-5 : 1e-2, 0.0, SOLVE_STEPS,
-                            &w->L_z);
-}
-
-/* y to the minimizer of f + lambda g, from the last y moved along with z. */
-static blv_flow solve_y(blv_constants_work *w, const blv_vec *x) {
-    inner_problem p = {w, x};
-    BLV_TRY(gradient_of_g(&p, w->z, w->forward));
-    BLV_TRY(blv_eval_upper(&w->run->eval, NULL, x, w->z, NULL, NULL, w->shifted));
-    return blv_agd_minimize(&w->agd, gradient_of_both, &p, w->y, 0.0,
-                            1e-4 * blv_vec_norm(w->shifted), SOLVE_STEPS, &w->L_y);
-}
-
 typedef enum moment { AT_START, AT_PROBE, AT_PROBE_Y_HELD } moment;
 
+/* z to the minimizer of g(x, .), from the last z: at the start it comes from far away, and what it
+ * then lacks must be little beside the way to the probes. Then y to the minimizer of f + lambda g,
+ * from the last y moved along with z. */
 static blv_flow penalized_gradient_at(blv_constants_work *w, const blv_vec *x, moment when,
                                       blv_vec *out) {
+    const double reduce = when == AT_START ? 1e-5 : 1e-2;
+    inner_problem p = {w, x};
     blv_penalty_look look;
     blv_vec_combine(w->offset, 1.0, w->y, -1.0, w->z);
-    BLV_TRY(solve_z(w, x, when == AT_START));
+    BLV_TRY(blv_agd_minimize(&w->agd, gradient_of_g, &p, w->z, reduce, 0.0, SOLVE_STEPS, &w->L_z));
     if (when != AT_PROBE_Y_HELD) {
         blv_vec_combine(w->y, 1.0, w->z, 1.0, w->offset);
-        BLV_TRY(solve_y(w, x));
+        BLV_TRY(gradient_of_g(&p, w->z, w->forward));
+        BLV_TRY(blv_eval_upper(&w->run->eval, NULL, x, w->z, NULL, NULL, w->shifted));
+        BLV_TRY(blv_agd_minimize(&w->agd, gradient_of_both, &p, w->y, 0.0,
+                                 1e-4 * blv_vec_norm(w->shifted), SOLVE_STEPS, &w->L_y));
     }
     return blv_penalty_direction(w->run, w->penalty, (blv_batches){NULL, NULL}, w->lambda, x, w->y,
                                  w->z, false, out, NULL, &look);
@@ -379,14 +361,6 @@ blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *w, blv_penalt
         run, "estimated: L = %.4g and mu = %.4g of g in y, L_phi = %.4g of f + %.4g (g - min g)",
         c->L, c->mu, c->L_phi, *lambda);
     return BLV_GO;
-}
-
-bool blv_constants_are_rough(const blv_constants_work *w) {
-    return w->sketch != NULL;
-}
-
-double blv_effort(const blv_run *run) {
-    return run->rough_constants ? 1.0 : blv_rough_effort(run->def);
 }
 
 /* ---- What auto means ---- */

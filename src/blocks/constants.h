@@ -9,6 +9,7 @@
 typedef struct blv_constants {
     double L, mu; /* of g in y: largest and smallest eigenvalue of H at the start */
     double L_phi; /* |grad Phi(x1) - grad Phi(x0)| / |x1 - x0| */
+    bool rough;   /* on samples of a large problem, see blocks/rough_constants.h */
     double doubt; /* by which L_phi may be too small: from 1, and up to 4 where it is rough */
     double reach_x, reach_y, reach_v; /* |grad Phi|/L_phi, |y* - y0|, |v* - v0|: distances to go */
     double length_x; /* over which f or y*(x) changes by its own size, see blv_length_of_x */
@@ -32,9 +33,6 @@ blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *work, blv_cons
 blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *work, blv_penalty *penalty,
                                  double *lambda, double factor, bool want_L_x,
                                  blv_constants *constants);
-
-/* Whether the problem is so large that they are estimated roughly, see blocks/rough_constants.h. */
-bool blv_constants_are_rough(const blv_constants_work *work);
 
 /* How much work between two x-steps suits the problem's size: INFINITY, or from 4 down to 1 where
  * it is so large that steps from where the last ones ended get farther than tight solves. */

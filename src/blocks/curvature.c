@@ -1,14 +1,13 @@
 #include "blocks/curvature.h"
+#include "base/precision.h"
+#include "core/workspace.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
 blv_error blv_curvature_open(blv_run *run, const char *name, blv_level level, blv_curvature *c) {
-    if (!name) {
-        BLV_CHECK(blv_scratch_vec(run, level, &c->point));
-        return blv_scratch_vec(run, level, &c->gradient);
-    }
+    if (!name)
+        return blv_scratch_vecs(run, level, &c->point, &c->gradient, NULL);
     char of_point[32], of_gradient[32], of_known[32];
     snprintf(of_point, sizeof of_point, "%.10s, last point", name);
     snprintf(of_gradient, sizeof of_gradient, "%.10s, last gradient", name);
@@ -23,8 +22,7 @@ void blv_curvature_forget(blv_curvature *c) {
 }
 
 static double shortest_part(const blv_vec *v) {
-    return cbrt(blv_space_precision(blv_vec_space(v)) == BLV_F32 ? (double)FLT_EPSILON
-                                                                 : DBL_EPSILON);
+    return cbrt(blv_epsilon_of(v));
 }
 
 double blv_shortest_way(const blv_vec *v, double unit) {

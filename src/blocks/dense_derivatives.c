@@ -1,4 +1,5 @@
 #include "blocks/dense_derivatives.h"
+#include "base/precision.h"
 #include "core/run_private.h"
 #include "core/workspace.h"
 #include "linsolve/dense_symmetric.h"
@@ -56,24 +57,17 @@ static void make_symmetric(size_t n, double *a) {
             a[i * n + j] = a[j * n + i] = 0.5 * (a[i * n + j] + a[j * n + i]);
 }
 
-static bool all_finite(size_t count, const double *numbers) {
-    for (size_t i = 0; i < count; i++)
-        if (!isfinite(numbers[i]))
-            return false;
-    return true;
-}
-
 blv_flow blv_matrices_fill(blv_run *run, blv_matrices *m, const blv_batch *batch, const blv_vec *x,
                            const blv_vec *y, double *H, double *J) {
     size_t dx = run->def->dim_x, dy = run->def->dim_y;
     bool own_H = run->def->lower_hessian_matrix, own_J = J && run->def->lower_cross_matrix;
     if (own_H)
-        BLV_TRY(blv_eval_hessian_matrix(&run->eval, batch, x, y, H));
+        BLV_TRY(blv_eval_matrix(&run->eval, BLV_ORACLE_HESSIAN, batch, x, y, H));
     if (own_J)
-        BLV_TRY(blv_eval_cross_matrix(&run->eval, batch, x, y, J));
+        BLV_TRY(blv_eval_matrix(&run->eval, BLV_ORACLE_CROSS_MATRIX, batch, x, y, J));
     if (!own_H || (J && !own_J))
         BLV_TRY(fill_by_products(run, m, batch, x, y, own_H ? NULL : H, own_J ? NULL : J));
-    if (!all_finite(dy * dy, H) || (J && !all_finite(dx * dy, J)))
+    if (!blv_all_finite(H, dy * dy) || (J && !blv_all_finite(J, dx * dy)))
         return BLV_NONFINITE;
     make_symmetric(dy, H);
     return BLV_GO;
@@ -90,9 +84,12 @@ blv_error blv_dense_system_open(blv_run *run, blv_dense_system *s) {
     return blv_run_own(run, s->order, free, s->n * sizeof *s->order);
 }
 
-bool blv_dense_system_factor(blv_dense_system *s, const double *H) {
+blv_flow blv_dense_system_factor(blv_dense_system *s, const double *H, const blv_vec *fy,
+                                 blv_vec *v, blv_adjoint_result *result) {
     memcpy(s->factors, H, s->n * s->n * sizeof *H);
-    return blv_dense_factor(s->n, s->factors, s->order, s->work);
+    result->r_norm = NAN;
+    result->singular = !blv_dense_factor(s->n, s->factors, s->order, s->work);
+    return result->singular ? BLV_GO : blv_dense_system_solve(s, H, fy, v, &result->r_norm);
 }
 
 blv_flow blv_dense_system_solve(blv_dense_system *s, const double *H, const blv_vec *fy, blv_vec *v,
@@ -100,7 +97,7 @@ blv_flow blv_dense_system_solve(blv_dense_system *s, const double *H, const blv_
     double *b = s->host, *solution = s->host + s->n, square = 0.0;
     blv_vec_read(fy, b);
     blv_dense_solve(s->n, s->factors, s->order, b, solution, s->work);
-    if (!all_finite(s->n, solution))
+    if (!blv_all_finite(solution, s->n))
         return BLV_NONFINITE;
     blv_vec_write(v, solution);
     for (size_t i = 0; i < s->n; i++) {

@@ -30,8 +30,10 @@ typedef struct blv_dense_system {
 
 /* In `open`. */
 blv_error blv_dense_system_open(blv_run *run, blv_dense_system *system);
-/* Factors H, for the solves that follow. False: it is singular. */
-bool blv_dense_system_factor(blv_dense_system *system, const double *H);
+/* v = H^-1 fy by factors of H, which stay for the solves that follow; where H is singular, v stays
+ * as it is. */
+blv_flow blv_dense_system_factor(blv_dense_system *system, const double *H, const blv_vec *fy,
+                                 blv_vec *v, blv_adjoint_result *result);
 /* v = H^-1 fy. r_norm: |fy - H v|. BLV_NONFINITE leaves v as it is. */
 blv_flow blv_dense_system_solve(blv_dense_system *system, const double *H, const blv_vec *fy,
                                 blv_vec *v, double *r_norm);

@@ -1,6 +1,6 @@
 #include "blocks/guard.h"
+#include "base/precision.h"
 
-#include <float.h>
 #include <stdio.h>
 
 static const double share_on_batches = 0.025;
@@ -27,20 +27,16 @@ void blv_guard_reset(blv_guard *guard) {
     guard->before_norm = 0.0;
 }
 
-static bool is_rounding(const blv_guard *guard, double norm) {
-    bool single = blv_space_precision(blv_vec_space(guard->before)) == BLV_F32;
-    return norm <= pow(single ? (double)FLT_EPSILON : DBL_EPSILON, 2.0 / 3.0) * guard->largest;
-}
-
 /* Halves the step where a whole sum shows that it is too long; returns the longest step allowed. */
-static double look_at_sum(blv_guard *guard, double *step, double product, double norm) {
-    double before = guard->before_norm;
+static double look_at_sum(blv_guard *guard, double *step, double norm) {
+    double before = guard->before_norm, product = guard->product;
+    double rounding = pow(blv_epsilon_of(guard->before), 2.0 / 3.0);
     guard->largest = fmax(guard->largest, norm);
     guard->cosine = 0.0;
-    if (before == 0.0 || is_rounding(guard, norm))
+    if (before == 0.0 || norm <= rounding * guard->largest)
         return INFINITY;
     guard->cosine = product / (norm * before);
-    if (product < -0.5 * norm * before)
+    if (blv_guard_turned(guard, norm))
         *(guard->mover ? guard->mover : step) *= 0.5;
     if (norm <= 2.0 * before || guard->mover)
         return INFINITY;
@@ -48,8 +44,8 @@ static double look_at_sum(blv_guard *guard, double *step, double product, double
 }
 
 /* The same for y and v on batches. */
-static void look_at_batch(blv_guard *guard, double *step, double product, double norm) {
-    bool sign = product < -0.5 * norm * guard->before_norm && norm > 2.0 * guard->largest;
+static void look_at_batch(blv_guard *guard, double *step, double norm) {
+    bool sign = blv_guard_turned(guard, norm) && norm > 2.0 * guard->largest;
     if (sign)
         *step *= 0.5;
     if (sign || guard->largest == 0.0)
@@ -68,16 +64,15 @@ double blv_guard_step(blv_guard *guard, double *step, double decay, const blv_ba
     if (!guard->before)
         return *step * decay;
     bool is_x = !isnan(guard->x_norm);
-    double product = guard->product;
     double limit = INFINITY, part = 1.0;
     if (is_x)
         limit = (batch ? share_on_batches : 0.5) * (guard->unit + guard->x_norm) / norm;
     if (!batch)
-        limit = fmin(limit, look_at_sum(guard, step, product, norm));
+        limit = fmin(limit, look_at_sum(guard, step, norm));
     else if (is_x)
         part = guard->unclipped ? 1.0 : clip(guard, norm);
     else
-        look_at_batch(guard, step, product, norm);
+        look_at_batch(guard, step, norm);
     double taken = fmin(*step * decay * part, limit);
     blv_vec_copy(guard->before, direction);
     guard->before_norm = norm;

@@ -43,6 +43,10 @@ typedef struct blv_guard {
 
 /* In `open`. name: of the state that it keeps. */
 blv_error blv_guard_open(blv_run *run, const char *name, blv_level level, blv_guard *guard);
+/* Whether the direction has turned by more than 120 degrees since the last one. */
+static inline bool blv_guard_turned(const blv_guard *guard, double norm) {
+    return guard->product < -0.5 * norm * guard->before_norm;
+}
 /* Forgets the last direction, but not how long directions have been: the next one belongs to
  * another function. */
 void blv_guard_reset(blv_guard *guard);

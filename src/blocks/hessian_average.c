@@ -19,7 +19,7 @@ static size_t entries_G(const blv_run *run) {
 }
 
 static blv_error open_explicit(blv_run *run, blv_hessian_average *c) {
-    size_t dx = run->def->dim_x, dy = run->def->dim_y, H = entries_H(run), G = entries_G(run);
+    size_t H = entries_H(run), G = entries_G(run);
     BLV_CHECK(blv_matrices_fit(run, true));
     BLV_CHECK(blv_matrices_open(run, &c->matrices));
     BLV_CHECK(blv_dense_system_open(run, &c->system));
@@ -29,7 +29,7 @@ static blv_error open_explicit(blv_run *run, blv_hessian_average *c) {
     BLV_CHECK(blv_scratch_block(run, G, &c->G_now));
     BLV_CHECK(blv_scratch_block(run, H, &c->H_at));
     BLV_CHECK(blv_scratch_block(run, G, &c->G_at));
-    return blv_scratch_block(run, dx + dy, &c->host);
+    return blv_scratch_block(run, run->def->dim_x + run->def->dim_y, &c->host);
 }
 
 blv_error blv_hessian_average_open(blv_run *run, blv_hessian_average *c, bool recursive, bool dense,
@@ -41,7 +41,7 @@ blv_error blv_hessian_average_open(blv_run *run, blv_hessian_average *c, bool re
     BLV_CHECK(blv_state_hidden(run, "singular_in_a_row", &c->singular_in_a_row));
     if (c->form == BLV_CARRIED_EXPLICIT)
         return open_explicit(run, c);
-    BLV_CHECK(blv_run_linear_work(run, BLV_LEVEL_Y, BLV_MINRES_VECTORS, &c->minres));
+    BLV_CHECK(blv_run_linear_work(run, BLV_MINRES_VECTORS, &c->minres));
     return blv_hessian_history_open(run, (size_t)c->slots, recursive, batches, &c->window);
 }
 
@@ -107,14 +107,11 @@ static int apply_window(void *context, const blv_vec *in, blv_vec *out) {
 
 blv_flow blv_hessian_average_solve(blv_run *run, blv_hessian_average *c, const blv_batch *batch,
                                    const blv_vec *h, blv_vec *v, double *r_norm) {
-    blv_adjoint_result r = {.r_norm = NAN};
-    if (c->form == BLV_CARRIED_EXPLICIT) {
-        r.singular = !blv_dense_system_factor(&c->system, c->H_now);
-        if (!r.singular)
-            BLV_TRY(blv_dense_system_solve(&c->system, c->H_now, h, v, &r.r_norm));
-    } else {
+    blv_adjoint_result r;
+    if (c->form == BLV_CARRIED_EXPLICIT)
+        BLV_TRY(blv_dense_system_factor(&c->system, c->H_now, h, v, &r));
+    else
         BLV_TRY(blv_adjoint_minres_of(c->minres, apply_window, c->window, h, v, &c->limits, &r));
-    }
     *r_norm = r.r_norm;
     c->singular = r.singular;
     return blv_adjoint_singular(run, batch, r.singular, &c->singular_in_a_row);

@@ -1,5 +1,6 @@
 /* Estimates Hm of H = d2g/dy2 and G of J = d2g/dxdy that are carried from one iteration to the
- * next, for solvers that average them or correct them recursively (see window.h for the two rules).
+ * next, for solvers that average them or correct them recursively (the two rules are in
+ * hessian_history.h).
  *
  * explicit: dense matrices. operator: the terms of the last iterations, and products by oracles.
  * Both are the same mathematics, as long as no term has dropped out of the window.

@@ -1,7 +1,6 @@
 #include "blocks/hessian_history.h"
 #include "core/run_private.h"
 #include "core/sampler.h"
-#include "core/workspace.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 #include "blocks/inner.h"
 #include "blocks/constants.h"
+#include "core/workspace.h"
 
 #include <math.h>
 
@@ -14,16 +15,14 @@ blv_flow blv_lower_gradient(void *lower_level, const blv_vec *z, blv_vec *gradie
     return blv_oracle_lower(g->run, g->batch, g->x, z, NULL, NULL, gradient);
 }
 
-blv_error blv_inner_open(blv_run *run, blv_inner *inner, bool accelerated, const char *of_L,
-                         const char *of_mu) {
+blv_error blv_inner_open(blv_run *run, blv_inner *inner, bool accelerated) {
     inner->accelerated = accelerated;
     inner->most = (size_t)fmin(STEPS_MOST, STEPS_OF_LARGE * blv_effort(run));
     inner->L_auto = isnan(inner->L);
     inner->mu_auto = isnan(inner->mu);
     BLV_CHECK(blv_agd_open(run, BLV_LEVEL_Y, inner->L_auto, &inner->agd));
-    BLV_CHECK(blv_state_scalar(run, of_L, &inner->L));
-    BLV_CHECK(blv_state_scalar(run, of_mu, &inner->mu));
-    return blv_state_scalar(run, "inner_steps", &inner->taken);
+    return blv_state_scalars(run, "Lg", &inner->L, "mu", &inner->mu, "inner_steps", &inner->taken,
+                             NULL);
 }
 
 void blv_inner_set(blv_inner *inner, double L, double mu) {

@@ -25,9 +25,8 @@ typedef struct blv_inner {
     blv_agd agd;
 } blv_inner;
 
-/* In `open`: L, mu and taken become scalars of the state, of these names. */
-blv_error blv_inner_open(blv_run *run, blv_inner *inner, bool accelerated, const char *of_L,
-                         const char *of_mu);
+/* In `open`: L, mu and taken become scalars of the state, "Lg", "mu" and "inner_steps". */
+blv_error blv_inner_open(blv_run *run, blv_inner *inner, bool accelerated);
 /* In `prepare`: fills in what is automatic. */
 void blv_inner_set(blv_inner *inner, double L, double mu);
 /* The share of the distance to the minimizer that plain steps of one solve cover. */

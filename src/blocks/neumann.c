@@ -41,10 +41,8 @@ blv_error blv_neumann_open(blv_run *run, blv_neumann *n, blv_neumann_form form, 
                                 "neumann_Q", &n->factors, NULL));
     BLV_CHECK(blv_state_hidden(run, "neumann measured at", &n->measured_at));
     BLV_CHECK(blv_state_vec(run, "v", BLV_LEVEL_Y, &n->v));
-    for (size_t i = 0; i < points; i++) {
-        BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &n->sum[i]));
-        BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &n->r[i]));
-    }
+    for (size_t i = 0; i < points; i++)
+        BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &n->sum[i], &n->r[i], NULL));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &n->hr));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &n->jv));
     return blv_steps_open(run, steps, BLV_STEPS_XY, is_auto(n));

@@ -4,10 +4,9 @@
 #include <math.h>
 
 blv_error blv_pair_guard_open(blv_run *run, blv_pair_guard *g) {
-    BLV_CHECK(blv_state_hiddens(run, "ceiling_x", &g->x_ceiling, "ceiling_y", &g->y_ceiling,
-                                "first_step_y", &g->y_first, "moved_x", &g->x_moved, "moved_y",
-                                &g->y_moved, NULL));
-    return blv_state_hidden(run, "mean_gy", &g->gy_mean);
+    return blv_state_hiddens(run, "ceiling_x", &g->x_ceiling, "ceiling_y", &g->y_ceiling,
+                             "first_step_y", &g->y_first, "moved_x", &g->x_moved, "moved_y",
+                             &g->y_moved, "mean_gy", &g->gy_mean, NULL);
 }
 
 void blv_pair_guard_begin(blv_pair_guard *g, const blv_steps *steps) {
@@ -25,10 +24,6 @@ static void take_over(double *step, double judged, double *ceiling) {
     }
 }
 
-static bool has_turned(const blv_guard *guard, double norm) {
-    return guard->product < -0.5 * norm * guard->before_norm;
-}
-
 /* On whole sums: each guard judges a copy of its step, and what counts of that is taken over. */
 static void judge_together(blv_pair_guard *g, blv_steps *s, double decay, const blv_pair *p,
                            double cross, blv_metrics *m) {
@@ -38,7 +33,7 @@ static void judge_together(blv_pair_guard *g, blv_steps *s, double decay, const 
     if (m->gy_norm > 2.0 * by_x)
         judged_x = s->x;
     if (s->guard_y.before && s->guard_y.before_norm > 0.0 && by_x > 0.5 * by_y) {
-        if (s->guard_x.before && has_turned(&s->guard_y, m->gy_norm)) {
+        if (s->guard_x.before && blv_guard_turned(&s->guard_y, m->gy_norm)) {
             judged_x *= 0.5;
             m->step_x *= 0.5;
             s->guard_x.before_move *= 0.5;

@@ -9,7 +9,7 @@ blv_error blv_penalized_open(blv_run *run, blv_penalized *p, bool accelerated, b
     BLV_CHECK(blv_state_iterate(run, "z", BLV_LEVEL_Y, &p->z));
     BLV_CHECK(blv_penalty_open(run, &p->at));
     BLV_CHECK(blv_state_hidden(run, "penalty", &p->lambda));
-    BLV_CHECK(blv_inner_open(run, &p->lower, accelerated, "Lg", "mu"));
+    BLV_CHECK(blv_inner_open(run, &p->lower, accelerated));
     return estimate ? blv_constants_open(run, &p->work) : BLV_OK;
 }
 
@@ -19,16 +19,8 @@ blv_flow blv_penalized_prepare(blv_run *run, blv_penalized *p) {
         BLV_TRY(
             blv_constants_penalized(run, p->work, &p->at, &p->lambda, 300.0, false, &p->constants));
     blv_inner_set(&p->lower, c->L + c->L_f / p->lambda, c->mu + fmax(c->mu_f, 0.0) / p->lambda);
-    return BLV_GO;
-}
-
-void blv_penalized_clear(blv_run *run, blv_penalized *p) {
-    blv_vec_fill(blv_run_y(run), 0.0);
-    blv_vec_fill(p->z, 0.0);
-}
-
-void blv_penalized_start(blv_run *run, blv_penalized *p) {
     blv_vec_copy(p->z, blv_run_y(run));
+    return BLV_GO;
 }
 
 typedef struct inner_problem {
@@ -64,6 +56,8 @@ blv_flow blv_penalized_gradient(blv_run *run, blv_penalized *p, const blv_vec *x
                                 blv_vec *G, blv_guard *guard, blv_penalty_look *look) {
     inner_problem q = {run, p, x, blv_penalty_draw(&p->at)};
     BLV_TRY(solve(&q));
-    return blv_penalty_direction(run, &p->at, q.batches, p->lambda, x, blv_run_y(run), p->z,
-                                 with_value, G, guard, look);
+    BLV_TRY(blv_penalty_direction(run, &p->at, q.batches, p->lambda, x, blv_run_y(run), p->z,
+                                  with_value, G, guard, look));
+    blv_penalty_report(blv_run_metrics(run), look);
+    return BLV_GO;
 }

@@ -50,12 +50,9 @@ typedef struct blv_penalized {
 
 /* In `open`. also: the constants are wanted even when nothing here is automatic. */
 blv_error blv_penalized_open(blv_run *run, blv_penalized *p, bool accelerated, bool also);
-/* In `prepare`. */
+/* In `prepare`. z starts at y. */
 blv_flow blv_penalized_prepare(blv_run *run, blv_penalized *p);
-/* y = z = 0, or z = y */
-void blv_penalized_clear(blv_run *run, blv_penalized *p);
-void blv_penalized_start(blv_run *run, blv_penalized *p);
 
-/* Both solves at x, then G. guard: as in blv_penalty_direction. */
+/* Both solves at x, then G. Reports gy_norm and r_norm. guard: as in blv_penalty_direction. */
 blv_flow blv_penalized_gradient(blv_run *run, blv_penalized *p, const blv_vec *x, bool with_value,
                                 blv_vec *G, blv_guard *guard, blv_penalty_look *look);

@@ -1,7 +1,7 @@
 #include "blocks/penalty.h"
+#include "base/precision.h"
 #include "core/workspace.h"
 
-#include <float.h>
 #include <math.h>
 
 blv_error blv_penalty_open(blv_run *run, blv_penalty *p) {
@@ -36,10 +36,8 @@ blv_flow blv_penalty_direction(blv_run *run, blv_penalty *p, blv_batches b, doub
     /* the two are near each other: the difference first */
     blv_vec_combine(p->gx_y, 1.0, p->gx_y, -1.0, p->gx_z);
     blv_vec_combine(G, 1.0, G, lambda, p->gx_y);
-    bool single = blv_space_precision(blv_vec_space(x)) == BLV_F32;
-    double eps = single ? (double)FLT_EPSILON : DBL_EPSILON;
     look->value = f + lambda * (g_y - g_z);
-    look->noise = 8.0 * eps * (fabs(f) + lambda * (fabs(g_y) + fabs(g_z)));
+    look->noise = 8.0 * blv_epsilon_of(x) * (fabs(f) + lambda * (fabs(g_y) + fabs(g_z)));
     look->batch = b.g ? b.g : b.f;
     blv_scalar list[BLV_STEP_SCALARS], *end = list;
     end = blv_ask_norm(end, &look->r_norm, p->fy);

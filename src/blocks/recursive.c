@@ -1,5 +1,6 @@
 #include "blocks/recursive.h"
 #include "core/run_private.h"
+#include "core/workspace.h"
 
 #include <math.h>
 
@@ -20,8 +21,7 @@ blv_error blv_recursive_open(blv_run *run, const char *name, blv_level level, bo
     r->watched = watched;
     BLV_CHECK(blv_state_vec(run, name, level, &r->estimate));
     BLV_CHECK(blv_state_scalar(run, scalar, &r->longest));
-    BLV_CHECK(blv_scratch_vec(run, level, &r->at[0]));
-    return blv_scratch_vec(run, level, &r->at[1]);
+    return blv_scratch_vecs(run, level, &r->at[0], &r->at[1], NULL);
 }
 
 void blv_recursive_update(blv_recursive *r, double c) {

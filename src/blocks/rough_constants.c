@@ -45,8 +45,11 @@ struct blv_rough {
 
 /* ---- Opening ---- */
 
-double blv_rough_effort(const blv_problem_def *def) {
-    double size = (double)def->dim_y * fmax(1.0, (double)def->lower_samples);
+/* A gradient of g goes through dim_y numbers for each sample. */
+double blv_effort(const blv_run *run) {
+    double size = (double)run->def->dim_y * fmax(1.0, (double)run->def->lower_samples);
+    if (run->rough_constants)
+        return 1.0;
     return size <= small_size ? INFINITY : fmin(fmax(size_of_an_effort / size, 1.0), EFFORT_MAX);
 }
 
@@ -86,14 +89,11 @@ static blv_error open_parts(blv_run *run, blv_rough *s) {
 }
 
 static blv_error open_vectors(blv_run *run, blv_rough *s) {
-    blv_vec **const of_y[] = {&s->y,  &s->v,  &s->gy,   &s->y1,      &s->dy,   &s->dv,
-                              &s->fy, &s->hv, &s->side, &s->shifted, &s->base, &s->start};
-    blv_vec **const of_x[] = {&s->d, &s->d1, &s->x1, &s->gx, &s->gx1, &s->gx_base};
-    for (size_t i = 0; i < sizeof of_y / sizeof *of_y; i++)
-        BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, of_y[i]));
-    for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++)
-        BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, of_x[i]));
-    BLV_CHECK(blv_run_linear_work(run, BLV_LEVEL_Y, BLV_CG_VECTORS, &s->cg));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &s->y, &s->v, &s->gy, &s->y1, &s->dy, &s->dv,
+                               &s->fy, &s->hv, &s->side, &s->shifted, &s->base, &s->start, NULL));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &s->d, &s->d1, &s->x1, &s->gx, &s->gx1,
+                               &s->gx_base, NULL));
+    BLV_CHECK(blv_run_linear_work(run, BLV_CG_VECTORS, &s->cg));
     return blv_agd_open(run, BLV_LEVEL_Y, true, &s->agd);
 }
 
@@ -149,24 +149,21 @@ static blv_flow settle(const place *p, bool with_x) {
     return gradient_at(p, p->y, with_x ? p->s->gx_base : NULL, p->s->base);
 }
 
-static blv_flow shift(const place *p, const blv_vec *along, double norm, double *t) {
-    BLV_TRY(blv_difference_width(&p->s->run->eval, p->x, p->y, norm, p->s->shifted, t));
-    blv_vec_combine(p->s->shifted, 1.0, p->y, *t, along);
-    return BLV_GO;
-}
-
-static blv_flow product(const place *p, const blv_vec *in, blv_vec *out) {
+/* H in or, with `cross`, J in. */
+static blv_flow product(const place *p, bool cross, const blv_vec *in, blv_vec *out) {
+    blv_rough *s = p->s;
+    blv_eval *eval = &s->run->eval;
     if (!by_differences(p))
-        return blv_eval_hvp(&p->s->run->eval, p->rows, p->x, p->y, in, out);
-    double norm = blv_vec_norm(in);
+        return (cross ? blv_eval_cross : blv_eval_hvp)(eval, p->rows, p->x, p->y, in, out);
+    double norm = blv_vec_norm(in), t;
     if (!(norm > 0.0)) {
         blv_vec_fill(out, 0.0);
         return BLV_GO;
     }
-    double t;
-    BLV_TRY(shift(p, in, norm, &t));
-    BLV_TRY(gradient_at(p, p->s->shifted, NULL, out));
-    blv_vec_combine(out, 1.0 / t, out, -1.0 / t, p->s->base);
+    BLV_TRY(blv_difference_width(eval, p->x, p->y, norm, s->shifted, &t));
+    blv_vec_combine(s->shifted, 1.0, p->y, t, in);
+    BLV_TRY(gradient_at(p, s->shifted, cross ? out : NULL, cross ? NULL : out));
+    blv_vec_combine(out, 1.0 / t, out, -1.0 / t, cross ? s->gx_base : s->base);
     return BLV_GO;
 }
 
@@ -178,22 +175,7 @@ static blv_flow in_part(const place *p, place *part) {
 }
 
 static int hessian(void *context, const blv_vec *in, blv_vec *out) {
-    return (int)product(context, in, out);
-}
-
-static blv_flow cross(const place *p, const blv_vec *v, blv_vec *out) {
-    if (!by_differences(p))
-        return blv_eval_cross(&p->s->run->eval, p->rows, p->x, p->y, v, out);
-    double norm = blv_vec_norm(v);
-    if (!(norm > 0.0)) {
-        blv_vec_fill(out, 0.0);
-        return BLV_GO;
-    }
-    double t;
-    BLV_TRY(shift(p, v, norm, &t));
-    BLV_TRY(gradient_at(p, p->s->shifted, out, NULL));
-    blv_vec_combine(out, 1.0 / t, out, -1.0 / t, p->s->gx_base);
-    return BLV_GO;
+    return (int)product(context, false, in, out);
 }
 
 /* ---- Curvature in y ---- */
@@ -230,19 +212,10 @@ static blv_flow solve(const place *p, blv_vec *out) {
     BLV_TRY(in_part(p, &at));
     blv_linear_result r =
         blv_cg_solve(s->cg, hessian, &at, s->side, out, true, 0.0, PRODUCTS * s->effort);
-    if (r.end == BLV_LINEAR_OPERATOR)
-        return (blv_flow)r.code;
-    if (r.end == BLV_LINEAR_NONFINITE)
-        return BLV_NONFINITE;
+    BLV_TRY(blv_linear_flow(r.end, r.code));
     if (!s->cg->moved)
         blv_vec_combine(out, 1.0 / s->L, s->side, 0.0, s->side);
     return BLV_GO;
-}
-
-static blv_flow descend(blv_rough *s) {
-    place p = {s, OF_G, s->part, s->run->x, s->y};
-    return blv_agd_minimize(&s->agd, gradient_of_g, &p, s->y, 0.0, 0.0, DESCENT_STEPS * s->effort,
-                            &s->L);
 }
 
 /* At the random start of a network d and its curvature are chance: where steps will be taken on
@@ -272,8 +245,8 @@ static blv_flow first_direction(blv_rough *s) {
     blv_vec_copy(s->side, s->fy);
     BLV_TRY(solve(&p, s->v));
     BLV_TRY(in_part(&p, &part));
-    BLV_TRY(product(&part, s->v, s->hv));
-    BLV_TRY(cross(&p, s->v, s->d1));
+    BLV_TRY(product(&part, false, s->v, s->hv));
+    BLV_TRY(product(&p, true, s->v, s->d1));
     return isfinite(blv_distance(s->d, s->d, s->d1)) ? BLV_GO : BLV_NONFINITE;
 }
 
@@ -305,14 +278,14 @@ static blv_flow direction_there(blv_rough *s) {
     place there = {s, OF_G, NULL, s->x1, s->y1}, part;
     BLV_TRY(settle(&there, true));
     BLV_TRY(in_part(&there, &part));
-    BLV_TRY(product(&part, s->v, s->dv));
+    BLV_TRY(product(&part, false, s->v, s->dv));
     blv_vec_combine(s->dv, 1.0, s->hv, -1.0, s->dv);
     BLV_TRY(blv_eval_upper(&run->eval, NULL, s->x1, s->y1, NULL, s->d1, s->side));
     blv_vec_combine(s->side, 1.0, s->side, -1.0, s->fy);
     blv_vec_axpy(s->side, 1.0, s->dv);
     BLV_TRY(solve(&there, s->dv));
     blv_vec_axpy(s->dv, 1.0, s->v);
-    BLV_TRY(cross(&there, s->dv, s->gx1));
+    BLV_TRY(product(&there, true, s->dv, s->gx1));
     blv_vec_axpy(s->d1, -1.0, s->gx1);
     return BLV_GO;
 }
@@ -402,14 +375,19 @@ static blv_flow of_penalized(blv_rough *s, double *lambda, double factor, bool w
 
 blv_flow blv_rough_estimate(blv_run *run, blv_rough *s, double *lambda, double factor,
                             bool want_L_x, blv_constants *c) {
-    *c = (blv_constants){
-        .L_f = NAN, .mu_f = NAN, .L_x = NAN, .doubt = EFFORT_MAX / (double)s->effort};
+    *c = (blv_constants){.rough = true,
+                         .L_f = NAN,
+                         .mu_f = NAN,
+                         .L_x = NAN,
+                         .doubt = EFFORT_MAX / (double)s->effort};
+    place in_sum = {s, OF_G, s->part, run->x, s->y};
     s->L = 0.0;
     blv_sampler_put(s->f_rows, s->f_begin);
     blv_sampler_put(s->g_rows, s->g_begin);
     blv_vec_copy(s->y, run->y);
     BLV_TRY(lower_spectrum(s, run->y, c));
-    BLV_TRY(descend(s));
+    BLV_TRY(blv_agd_minimize(&s->agd, gradient_of_g, &in_sum, s->y, 0.0, 0.0,
+                             DESCENT_STEPS * s->effort, &s->L));
     if (run->def->many_minimizers && blv_nested_batch(run, run->def->lower_samples) > 0)
         BLV_TRY(walk(s));
     BLV_TRY(lower_spectrum(s, s->y, c));

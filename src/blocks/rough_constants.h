@@ -19,9 +19,6 @@
 
 typedef struct blv_rough blv_rough;
 
-/* From 1 to 4, the smaller the larger the problem: a gradient of g goes through dim_y numbers for
- * each sample. INFINITY: it is not large, and needs no sketch. */
-double blv_rough_effort(const blv_problem_def *def);
 /* In `open`: memory for the estimates, owned by the run. */
 blv_error blv_rough_open(blv_run *run, blv_rough **sketch);
 /* In `prepare`. lambda: L_f, mu_f and, when it is wanted, L_x of f + lambda (g - min g) as well, as

@@ -1,7 +1,6 @@
 #include "blocks/saga.h"
 #include "core/run_private.h"
 #include "core/sampler.h"
-#include "core/workspace.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -22,13 +22,6 @@ static blv_error open_step(blv_run *run, const char *column, double *step, const
     return isnan(*step) ? blv_guard_open(run, before, level, guard) : BLV_OK;
 }
 
-/* Solvers may use them in their steps. */
-static blv_error keep_constants(blv_run *run, blv_constants *c) {
-    BLV_CHECK(blv_state_hiddens(run, "L", &c->L, "mu", &c->mu, "L_phi", &c->L_phi, "reach_x",
-                                &c->reach_x, "reach_y", &c->reach_y, NULL));
-    return blv_state_hidden(run, "reach_v", &c->reach_v);
-}
-
 blv_error blv_steps_open(blv_run *run, blv_steps *s, blv_steps_of which, bool also) {
     bool has_v = which == BLV_STEPS_XYV;
     bool estimate = also || isnan(s->x) || isnan(s->y) || (has_v && isnan(s->v));
@@ -42,11 +35,12 @@ blv_error blv_steps_open(blv_run *run, blv_steps *s, blv_steps_of which, bool al
         BLV_CHECK(open_step(run, "auto_step_v", &s->v, "r before", BLV_LEVEL_Y, &s->guard_v));
     if (!estimate)
         return BLV_OK;
-    BLV_CHECK(keep_constants(run, &s->constants));
-    BLV_CHECK(blv_state_hiddens(run, "noisy", &s->noisy, "measured at", &s->measured_at,
-                                "measured step_x", &s->measured_x, "measured step_y",
-                                &s->measured_y, "y-steps for an x-step", &s->inner_steps,
-                                "cost of constants", &s->estimate_cost, NULL));
+    blv_constants *c = &s->constants; /* solvers may use them in their steps */
+    BLV_CHECK(blv_state_hiddens(
+        run, "L", &c->L, "mu", &c->mu, "L_phi", &c->L_phi, "reach_x", &c->reach_x, "reach_y",
+        &c->reach_y, "reach_v", &c->reach_v, "noisy", &s->noisy, "measured at", &s->measured_at,
+        "measured step_x", &s->measured_x, "measured step_y", &s->measured_y,
+        "y-steps for an x-step", &s->inner_steps, "cost of constants", &s->estimate_cost, NULL));
     return blv_constants_open(run, &s->work);
 }
 
@@ -69,7 +63,7 @@ blv_flow blv_steps_prepare(blv_run *run, blv_steps *s, double inner_steps) {
     double began_at = calls(run);
     BLV_TRY(blv_constants_estimate(run, s->work, &s->constants));
     s->guard_x.unit = blv_move_unit(&s->constants);
-    s->bold = blv_constants_are_rough(s->work) ? 1.0 : 0.0;
+    s->bold = s->constants.rough ? 1.0 : 0.0;
     s->y = blv_auto_inner_step(s->y, &s->constants);
     s->v = blv_auto_inner_step(s->v, &s->constants);
     s->x = blv_auto_outer_step(s->x, &s->constants, inner_steps);
@@ -142,8 +136,7 @@ double blv_steps_decay(const blv_run *run, const blv_steps *s, const blv_batch *
     return blv_decay_after(blv_steps_hold(s), blv_run_iteration(run), 0.5);
 }
 
-static inline blv_scalar *ask(blv_run *run, blv_steps *s, const blv_directions *of,
-                              blv_scalar *end) {
+blv_scalar *blv_steps_ask(blv_run *run, blv_steps *s, const blv_directions *of, blv_scalar *end) {
     blv_metrics *m = blv_run_metrics(run);
     if (of->gy) {
         end = blv_ask_norm(end, &m->gy_norm, of->gy);
@@ -164,10 +157,6 @@ static inline blv_scalar *ask(blv_run *run, blv_steps *s, const blv_directions *
     return end;
 }
 
-blv_scalar *blv_steps_ask(blv_run *run, blv_steps *s, const blv_directions *of, blv_scalar *end) {
-    return ask(run, s, of, end);
-}
-
 void blv_steps_watch(blv_steps *s, const blv_directions *of) {
     if (of->hv && s->v_norm > 0.0)
         s->curvature = fmax(0.98 * s->curvature, s->hv_norm / s->v_norm);
@@ -177,7 +166,7 @@ blv_flow blv_steps_measure(blv_run *run, blv_steps *s, const blv_directions *of)
     blv_scalar list[BLV_STEP_SCALARS], *end = list;
     if (of->d)
         BLV_TRY(blv_steps_renew(run, s));
-    end = ask(run, s, of, end);
+    end = blv_steps_ask(run, s, of, end);
     const bool guarded = s->guard_x.before || s->guard_y.before || s->guard_v.before;
     BLV_TRY((of->later && !guarded ? blv_run_reduce_later
                                    : blv_run_reduce)(run, (size_t)(end - list), list));

@@ -6,9 +6,8 @@ blv_error blv_tuning_free_open(blv_run *run, bool measured, blv_tuning_free_unit
     if (!measured)
         return BLV_OK;
     BLV_CHECK(blv_state_hiddens(run, "unit of gy", &u->gy, "unit of r", &u->r, "unit of d", &u->d,
-                                "unit of step_y", &u->step_y, NULL));
-    BLV_CHECK(
-        blv_state_hiddens(run, "unit of step_v", &u->step_v, "unit of step_x", &u->step_x, NULL));
+                                "unit of step_y", &u->step_y, "unit of step_v", &u->step_v,
+                                "unit of step_x", &u->step_x, NULL));
     return blv_constants_open(run, &u->work);
 }
 

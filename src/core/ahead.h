@@ -42,10 +42,7 @@ static inline void blv_quotient_later(blv_run *run, double *result, double c, co
     blv_run_compute_later(run, BLV_LATER_QUOTIENT, result, c, a, a); /* c / a */
 }
 static inline void blv_copy_later(blv_run *run, double *result, const double *a) {
-    if (run->ahead.ops)
-        blv_run_compute_there(run, BLV_LATER_LARGER, result, 1.0, a, a);
-    else
-        *result = *a;
+    blv_run_compute_later(run, BLV_LATER_LARGER, result, 1.0, a, a);
 }
 
 /* As blv_move, by such a step. */

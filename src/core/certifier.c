@@ -1,7 +1,6 @@
 /* The certificate: what a result is really worth, recomputed from the oracles. */
 #include "core/certifier.h"
 #include "base/message.h"
-#include "base/random.h"
 #include "core/implicit.h"
 #include "linsolve/stationarity.h"
 #include "space/distance.h"
@@ -15,18 +14,6 @@ struct blv_certifier {
     blv_vec *y, *v, *gradient, *estimate, *shifted;
     blv_vec *random; /* right-hand side of a system that has a solution only where H is regular */
 };
-
-static blv_error fill_random(blv_vec *vec) {
-    size_t dim = blv_vec_dim(vec);
-    double *host = malloc(dim * sizeof *host);
-    if (!host)
-        return BLV_E_MEMORY;
-    blv_stream stream = blv_stream_make(0, "certificate");
-    blv_random_normals(&stream, 0, dim, host);
-    blv_vec_write(vec, host);
-    free(host);
-    return BLV_OK;
-}
 
 blv_error blv_certifier_create(blv_certifier **certifier, const blv_problem *problem,
                                blv_counts *counts) {
@@ -49,7 +36,7 @@ blv_error blv_certifier_create(blv_certifier **certifier, const blv_problem *pro
     for (size_t i = 0; error == BLV_OK && i < 3; i++)
         error = blv_vec_create(of_x[i], def->space_x);
     if (error == BLV_OK)
-        error = fill_random(c->random);
+        error = blv_vec_normals(c->random, 0, "certificate");
     if (error != BLV_OK) {
         blv_certifier_destroy(c);
         return error;

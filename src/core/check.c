@@ -4,6 +4,7 @@
  * worst one, and along random directions beyond it. Errors are relative to the size of what is
  * compared. The differences use f and g alone for gradients, gradients alone for Hv and Jv. */
 #include "base/message.h"
+#include "base/precision.h"
 #include "base/random.h"
 #include "core/eval.h"
 #include "space/distance.h"
@@ -62,10 +63,6 @@ static void direction(checker *c, blv_vec *v, size_t i) {
     blv_vec_write(v, c->host);
 }
 
-static size_t direction_count(const blv_vec *v) {
-    return blv_vec_dim(v) > COORDINATES_MAX ? DIRECTIONS : blv_vec_dim(v);
-}
-
 /* The larger error; one that is not a number is worse than any. */
 static double worse(double a, double b) {
     return isnan(a) || b <= a ? a : b;
@@ -118,7 +115,8 @@ static blv_flow check_gradient(checker *c, request of, bool in_x, const blv_vec 
     double h = cbrt(c->eps) * length_at(blv_vec_norm(point), fabs(base) / norm);
     double worst_error = isfinite(base) ? 0.0 : (double)NAN;
     double noise = c->eps * fabs(base) / h; /* what rounding of the value does to the difference */
-    size_t worst = 0, count = direction_count(point);
+    bool by_coordinate = blv_vec_dim(point) <= COORDINATES_MAX;
+    size_t worst = 0, count = by_coordinate ? blv_vec_dim(point) : DIRECTIONS;
     for (size_t i = 0; i < count; i++) {
         double above, below;
         direction(c, along, i);
@@ -134,7 +132,6 @@ static blv_flow check_gradient(checker *c, request of, bool in_x, const blv_vec 
             worst = i;
         }
     }
-    bool by_coordinate = blv_vec_dim(point) <= COORDINATES_MAX;
     return add_item(c, what, worst_error, 1e2 * pow(c->eps, 0.5), by_coordinate ? worst : SIZE_MAX);
 }
 
@@ -326,7 +323,7 @@ static blv_flow check_all(checker *c) {
 
 static blv_error open_checker(checker *c, const blv_problem *problem) {
     c->def = blv_problem_definition(problem);
-    c->eps = c->def->precision == BLV_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
+    c->eps = blv_epsilon(c->def->precision);
     BLV_CHECK(blv_eval_open(&c->eval, problem, &c->counts));
     blv_vec **of_y[] = {&c->y,  &c->v,  &c->u,  &c->fy, &c->gy,
                         &c->hv, &c->y1, &c->y2, &c->ay, &c->by};

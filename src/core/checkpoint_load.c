@@ -1,12 +1,12 @@
 /* Reading a checkpoint. Everything is looked at before anything is changed: identity, progress, and
  * every array with its checksum; so a file that is rejected leaves the run as it was. */
+#include "base/precision.h"
 #include "bilevel/checkpoint.h"
 #include "bilevel/npz.h"
 #include "core/checkpoint_parts.h"
 
 #include <assert.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,13 +199,6 @@ static void take_progress(const loading *l) {
 
 /* ---- Arrays ---- */
 
-static bool are_finite(const double *values, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (!isfinite(values[i]))
-            return false;
-    return true;
-}
-
 /* count: how many there are. */
 static blv_error check_values(const loading *l, const blv_member *m, const double *values,
                               size_t count) {
@@ -214,7 +207,7 @@ static blv_error check_values(const loading *l, const blv_member *m, const doubl
     if (m->numbers && m->numbers->kept.fits)
         fits = m->numbers->kept.fits(m->numbers->kept.object, values);
     if (is_iterate || (m->numbers && m->vectors > 0))
-        fits = are_finite(values, count);
+        fits = blv_all_finite(values, count);
     if (fits)
         return BLV_OK;
     return reject(l, BLV_E_FORMAT, "array '%s' holds a number that cannot be there", m->name);

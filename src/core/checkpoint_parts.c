@@ -165,24 +165,19 @@ static blv_error share_base(const blv_run *run, const blv_ranks *ranks, const ch
     return ranks->broadcast(ranks->context, 0, parts->base, size) ? BLV_OK : no_exchange(why);
 }
 
-/* The facts of all ranks, on all. */
-static blv_error share_facts(const blv_ranks *ranks, const blv_part_facts *mine, blv_parts *parts,
-                             blv_message *why) {
-    void *all;
-    const bool well = blv_ranks_gather(ranks, mine, sizeof *mine, &all, NULL);
-    parts->count = (size_t)ranks->count;
-    parts->facts = all;
-    return well ? BLV_OK : no_exchange(why);
-}
-
 blv_error blv_parts_write(const blv_run *run, const char *base, blv_parts *parts,
                           blv_message *why) {
     const blv_ranks *ranks = blv_space_ranks(run->def->space_y);
     blv_part_facts facts = {0};
     BLV_CHECK(share_base(run, ranks, base, parts, why));
     blv_error error = blv_ranks_agree(ranks, write_part(run, ranks, parts, &facts, why), why);
-    if (error == BLV_OK)
-        error = share_facts(ranks, &facts, parts, why);
+    if (error == BLV_OK) {
+        void *all;
+        error =
+            blv_ranks_gather(ranks, &facts, sizeof facts, &all, NULL) ? BLV_OK : no_exchange(why);
+        parts->count = (size_t)ranks->count;
+        parts->facts = all;
+    }
     if (error != BLV_OK)
         blv_parts_discard(run, parts);
     return error;

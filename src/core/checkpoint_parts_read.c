@@ -95,18 +95,14 @@ typedef struct reading {
     blv_message *why;
 } reading;
 
-static blv_error malformed(const reading *r, const char *name) {
-    return blv_explain(r->why, BLV_E_FORMAT, "%.300s: array '%.60s' is not as it was saved",
-                       blv_shown_path(r->path), name);
-}
-
 static blv_error locate(const reading *r, const blv_npz *npz, const char *name, size_t count,
                         blv_npz_place *place) {
     BLV_CHECK(blv_npz_locate(npz, name, place, r->why));
     const blv_npy_header *h = &place->header;
-    return h->ndim == 1 && place->at > 0 && (count == SIZE_MAX || h->count == count)
-               ? BLV_OK
-               : malformed(r, name);
+    if (h->ndim == 1 && place->at > 0 && (count == SIZE_MAX || h->count == count))
+        return BLV_OK;
+    return blv_explain(r->why, BLV_E_FORMAT, "%.300s: array '%.60s' is not as it was saved",
+                       blv_shown_path(r->path), name);
 }
 
 static size_t local_dim(const blv_member *m) {

@@ -3,9 +3,9 @@
  * from central differences of gy (Hv) and gx (Jv), and counted as the gradients that were really
  * asked. */
 #include "core/eval.h"
+#include "base/precision.h"
 #include "core/problem_private.h"
 
-#include <float.h>
 #include <math.h>
 
 blv_error blv_eval_open(blv_eval *eval, const blv_problem *problem, blv_counts *counts) {
@@ -105,11 +105,9 @@ static blv_flow find_unit(blv_eval *eval, const blv_vec *x, const blv_vec *y, bl
 
 blv_flow blv_difference_width(blv_eval *eval, const blv_vec *x, const blv_vec *y, double v_norm,
                               blv_vec *room, double *width) {
-    bool single = blv_space_precision(blv_vec_space(y)) == BLV_F32;
     if (eval->unit_y == 0.0)
         BLV_TRY(find_unit(eval, x, y, room));
-    *width = cbrt(single ? (double)FLT_EPSILON : DBL_EPSILON) * (eval->unit_y + blv_vec_norm(y)) /
-             v_norm;
+    *width = cbrt(blv_epsilon_of(y)) * (eval->unit_y + blv_vec_norm(y)) / v_norm;
     return BLV_GO;
 }
 
@@ -185,22 +183,15 @@ blv_flow blv_eval_all(blv_eval *eval, const blv_batch *batch, const blv_vec *x, 
     return BLV_GO;
 }
 
-blv_flow blv_eval_hessian_matrix(blv_eval *eval, const blv_batch *batch, const blv_vec *x,
-                                 const blv_vec *y, double *matrix) {
+blv_flow blv_eval_matrix(blv_eval *eval, blv_oracle_kind kind, const blv_batch *batch,
+                         const blv_vec *x, const blv_vec *y, double *matrix) {
     const blv_problem_def *def = eval->def;
+    const bool hessian = kind == BLV_ORACLE_HESSIAN;
     BLV_TRY(ask(eval));
-    eval->counts->hvp += def->dim_y * size_of(batch, def->lower_samples);
-    return answer(eval, BLV_ORACLE_HESSIAN,
-                  def->lower_hessian_matrix(def->user, batch, x, y, matrix));
-}
-
-blv_flow blv_eval_cross_matrix(blv_eval *eval, const blv_batch *batch, const blv_vec *x,
-                               const blv_vec *y, double *matrix) {
-    const blv_problem_def *def = eval->def;
-    BLV_TRY(ask(eval));
-    eval->counts->cross += def->dim_y * size_of(batch, def->lower_samples);
-    return answer(eval, BLV_ORACLE_CROSS_MATRIX,
-                  def->lower_cross_matrix(def->user, batch, x, y, matrix));
+    *(hessian ? &eval->counts->hvp : &eval->counts->cross) +=
+        def->dim_y * size_of(batch, def->lower_samples);
+    const blv_matrix_fn of_problem = hessian ? def->lower_hessian_matrix : def->lower_cross_matrix;
+    return answer(eval, kind, of_problem(def->user, batch, x, y, matrix));
 }
 
 blv_flow blv_eval_project(blv_eval *eval, blv_vec *x) {

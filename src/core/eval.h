@@ -51,11 +51,10 @@ blv_flow blv_eval_cross(blv_eval *eval, const blv_batch *batch, const blv_vec *x
                         const blv_vec *v, blv_vec *jv);
 blv_flow blv_eval_all(blv_eval *eval, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                       const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv);
-/* The dense matrices, for problems that hand them out; each counts as dim_y products. */
-blv_flow blv_eval_hessian_matrix(blv_eval *eval, const blv_batch *batch, const blv_vec *x,
-                                 const blv_vec *y, double *matrix);
-blv_flow blv_eval_cross_matrix(blv_eval *eval, const blv_batch *batch, const blv_vec *x,
-                               const blv_vec *y, double *matrix);
+/* A dense matrix, BLV_ORACLE_HESSIAN or BLV_ORACLE_CROSS_MATRIX, of a problem that hands it out; it
+ * counts as dim_y products. */
+blv_flow blv_eval_matrix(blv_eval *eval, blv_oracle_kind kind, const blv_batch *batch,
+                         const blv_vec *x, const blv_vec *y, double *matrix);
 blv_flow blv_eval_project(blv_eval *eval, blv_vec *x);
 
 /* Half width h of a central difference along v at y: |h v| = eps^(1/3) (unit + |y|), which balances

@@ -11,10 +11,6 @@ static const char *products_missing(const blv_solver *solver, const blv_problem_
     return hvp && cross ? "Hv and Jv" : hvp ? "Hv" : cross ? "Jv" : NULL;
 }
 
-static bool is_sum(const blv_problem_def *def) {
-    return def->upper_samples > 1 || def->lower_samples > 1;
-}
-
 blv_fit blv_solver_fit(const blv_solver *solver, const blv_problem *problem, blv_message *remark) {
     const blv_problem_def *def = blv_problem_definition(problem);
     if (!solver || !def) {
@@ -28,7 +24,8 @@ blv_fit blv_solver_fit(const blv_solver *solver, const blv_problem *problem, blv
         return BLV_FIT_REJECTED;
     }
     const char *missing = products_missing(solver, def);
-    bool whole = (solver->uses & BLV_IS_STOCHASTIC) && !is_sum(def);
+    bool is_sum = def->upper_samples > 1 || def->lower_samples > 1;
+    bool whole = (solver->uses & BLV_IS_STOCHASTIC) && !is_sum;
     blv_explain(remark, BLV_OK, "%s%s%s%s", missing ? "finite differences of gradients for " : "",
                 missing ? missing : "", missing && whole ? "; " : "",
                 whole ? "no batches, as the problem is not a sum of samples" : "");

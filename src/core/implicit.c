@@ -9,10 +9,10 @@
  * Truncated Newton because it needs Hv only, and because a certificate wants |gy| at rounding
  * level, which first-order methods reach slowly on ill-conditioned problems. */
 #include "core/implicit.h"
-#include "linsolve/operator.h"
+#include "base/precision.h"
+#include "base/random.h"
 #include "space/distance.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -43,7 +43,7 @@ blv_error blv_implicit_create(blv_implicit **implicit, blv_eval *eval) {
         return BLV_E_MEMORY;
     const blv_space *space_y = eval->def->space_y;
     m->eval = eval;
-    m->eps = blv_space_precision(space_y) == BLV_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
+    m->eps = blv_epsilon(blv_space_precision(space_y));
     blv_vec **vectors[] = {&m->gy, &m->gy_trial, &m->y_trial, &m->p, &m->fy};
     blv_error error = blv_linear_work_create(&m->cg, space_y, BLV_CG_VECTORS);
     if (error == BLV_OK)
@@ -65,14 +65,9 @@ void blv_implicit_destroy(blv_implicit *m) {
         return;
     blv_linear_work_destroy(m->cg);
     blv_linear_work_destroy(m->minres);
-    blv_vec_destroy(m->gy);
-    blv_vec_destroy(m->gy_trial);
-    blv_vec_destroy(m->y_trial);
-    blv_vec_destroy(m->p);
-    blv_vec_destroy(m->fy);
-    blv_vec_destroy(m->jv);
-    blv_vec_destroy(m->unit);
-    blv_vec_destroy(m->column);
+    blv_vec *all[] = {m->gy, m->gy_trial, m->y_trial, m->p, m->fy, m->jv, m->unit, m->column};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        blv_vec_destroy(all[i]);
     free(m->matrix.upper);
     free(m->matrix.room);
     free(m->rows);
@@ -208,10 +203,7 @@ static bool budget_left(const blv_implicit *m) {
 static blv_flow newton_direction(blv_implicit *m, const blv_vec *x, const blv_vec *y, double tol) {
     blv_linear_result r;
     BLV_TRY(solve(m, x, y, m->gy, m->p, true, tol, &r));
-    if (r.end == BLV_LINEAR_OPERATOR)
-        return (blv_flow)r.code;
-    if (r.end == BLV_LINEAR_NONFINITE)
-        return BLV_NONFINITE;
+    BLV_TRY(blv_linear_flow(r.end, r.code));
     if (!m->cg->moved)
         blv_vec_copy(m->p, m->gy);
     return BLV_GO;
@@ -286,20 +278,8 @@ blv_flow blv_implicit_inner(blv_implicit *m, const blv_vec *x, blv_vec *y, doubl
 }
 
 static blv_flow flow_of(const blv_linear_result *r) {
-    switch (r->end) {
-    case BLV_LINEAR_OPERATOR:
-        return (blv_flow)r->code;
-    case BLV_LINEAR_NONFINITE:
-        return BLV_NONFINITE;
-    case BLV_LINEAR_SINGULAR:
-    case BLV_LINEAR_INDEFINITE:
-        return BLV_NO_INVERSE;
-    case BLV_LINEAR_CONVERGED:
-    case BLV_LINEAR_LIMIT:
-    case BLV_LINEAR_STALLED:
-        break;
-    }
-    return BLV_GO;
+    bool none = r->end == BLV_LINEAR_SINGULAR || r->end == BLV_LINEAR_INDEFINITE;
+    return none ? BLV_NO_INVERSE : blv_linear_flow(r->end, r->code);
 }
 
 blv_flow blv_implicit_adjoint(blv_implicit *m, const blv_vec *x, const blv_vec *y, const blv_vec *b,
@@ -316,6 +296,18 @@ blv_flow blv_implicit_adjoint(blv_implicit *m, const blv_vec *x, const blv_vec *
         r = blv_minres_solve(m->minres, apply_hessian, m, b, v, true, tol, limit);
     *r_norm = r.residual;
     return flow_of(&r);
+}
+
+blv_error blv_vec_normals(blv_vec *vec, uint64_t seed, const char *purpose) {
+    const size_t dim = blv_vec_dim(vec);
+    const blv_stream stream = blv_stream_make(seed, purpose);
+    double *host = malloc(dim * sizeof *host);
+    if (!host)
+        return BLV_E_MEMORY;
+    blv_random_normals(&stream, 0, dim, host);
+    blv_vec_write(vec, host);
+    free(host);
+    return BLV_OK;
 }
 
 blv_answer blv_implicit_minimum(const blv_implicit *m) {

@@ -4,9 +4,16 @@
 
 #include "bilevel/certificate.h"
 #include "core/eval.h"
-#include "linsolve/recycled.h"
+#include "linsolve/operator.h"
 
 typedef struct blv_implicit blv_implicit;
+
+/* What a linear solve means to its caller when the operator returns flows. */
+static inline blv_flow blv_linear_flow(blv_linear_end end, int code) {
+    return end == BLV_LINEAR_OPERATOR    ? (blv_flow)code
+           : end == BLV_LINEAR_NONFINITE ? BLV_NONFINITE
+                                         : BLV_GO;
+}
 
 /* eval is borrowed and must outlive it. */
 blv_error blv_implicit_create(blv_implicit **implicit, blv_eval *eval);
@@ -44,6 +51,9 @@ blv_answer blv_implicit_minimum(const blv_implicit *implicit);
  * BLV_NO_INVERSE when there is no solution. */
 blv_flow blv_implicit_adjoint(blv_implicit *implicit, const blv_vec *x, const blv_vec *y,
                               const blv_vec *b, blv_vec *v, double tol, double *r_norm);
+
+/* A random vector, for Lanczos and for a right-hand side that is in no subspace. */
+blv_error blv_vec_normals(blv_vec *vec, uint64_t seed, const char *purpose);
 
 typedef struct blv_implicit_result {
     double phi;

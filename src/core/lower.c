@@ -5,32 +5,28 @@
 
 #include <math.h>
 
-typedef struct asking {
-    const blv_space *space;
-    blv_stop_fn stop;
-    void *context;
-} asking;
-
-static blv_flow ask(void *context) {
-    const asking *a = context;
-    return blv_space_agree(a->space, a->stop(a->context) != 0) != 0.0 ? BLV_HALT : BLV_GO;
-}
-
-/* What a call works with. eval and asked must stay where they are. */
+/* What a call works with; it must stay where it is. */
 typedef struct lower_work {
     blv_counts counts;
-    asking asked;
+    blv_stop_fn stop;
+    void *context;
     blv_eval eval;
     blv_implicit *implicit;
 } lower_work;
 
+static blv_flow ask(void *work) {
+    const lower_work *w = work;
+    const double stop = w->stop(w->context) != 0;
+    return blv_space_agree(w->eval.def->space_y, stop) != 0.0 ? BLV_HALT : BLV_GO;
+}
+
 static blv_error open_work(lower_work *w, const blv_problem *problem, blv_stop_fn stop,
                            void *context) {
-    *w = (lower_work){.asked = {blv_problem_definition(problem)->space_y, stop, context}};
+    *w = (lower_work){.stop = stop, .context = context};
     BLV_CHECK(blv_eval_open(&w->eval, problem, &w->counts));
     if (stop) {
         w->eval.interrupt = ask;
-        w->eval.interrupt_context = &w->asked;
+        w->eval.interrupt_context = w;
     }
     BLV_CHECK(blv_implicit_create(&w->implicit, &w->eval));
     return blv_implicit_form(w->implicit);

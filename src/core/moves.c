@@ -20,12 +20,6 @@ static blv_state_entry *entry_of(const blv_run *run, const blv_vec *vec) {
 
 /* ---- Checking ---- */
 
-static void undo(blv_state_entry *entry) {
-    blv_vec_swap(entry->vec, entry->previous);
-    entry->moved = 0;
-    entry->unchecked = false;
-}
-
 static blv_flow step_not_finite(blv_run *run, const blv_state_entry *entry) {
     blv_run_fail(run, BLV_OK, "the step of %s was not finite", entry->name);
     return BLV_NONFINITE;
@@ -33,9 +27,14 @@ static blv_flow step_not_finite(blv_run *run, const blv_state_entry *entry) {
 
 /* All moves since the last check are undone, and the iteration that made them has not happened. */
 static blv_flow undo_unchecked(blv_run *run, const blv_state_entry *culprit) {
-    for (size_t i = 0; i < run->entry_count; i++)
-        if (run->entries[i].unchecked)
-            undo(&run->entries[i]);
+    for (size_t i = 0; i < run->entry_count; i++) {
+        blv_state_entry *entry = &run->entries[i];
+        if (!entry->unchecked)
+            continue;
+        blv_vec_swap(entry->vec, entry->previous);
+        entry->moved = 0;
+        entry->unchecked = false;
+    }
     run->unchecked = 0;
     if (run->result.iterations > run->unchecked_since) {
         run->result.iterations = run->unchecked_since;

@@ -177,9 +177,7 @@ blv_error blv_params_default(const blv_param *table, void *fields, blv_message *
         return blv_explain(why, BLV_E_ARGUMENT, "blv_params_default: fields is NULL");
     for (const blv_param *p = table; p && p->key; p++) {
         const given_value value = {.text = p->value ? p->value : ""};
-        blv_error error = set_field(p, fields, "default", &value, why);
-        if (error != BLV_OK)
-            return error;
+        BLV_CHECK(set_field(p, fields, "default", &value, why));
     }
     return BLV_OK;
 }

@@ -38,11 +38,9 @@ static blv_error fill_definition(blv_problem *p, blv_message *why) {
     blv_problem_def *d = &p->def;
     BLV_CHECK(make_space(d, d->dim_x, &p->own_x, &d->space_x, why));
     BLV_CHECK(make_space(d, d->dim_y, &p->own_y, &d->space_y, why));
-    const char *name = d->name ? d->name : "problem";
-    p->name = malloc(strlen(name) + 1);
+    p->name = strdup(d->name ? d->name : "problem");
     if (!p->name)
         return BLV_E_MEMORY;
-    strcpy(p->name, name);
     d->name = p->name;
     d->threads = blv_space_threads(d->space_y);
     d->dim_x = blv_space_dim(d->space_x);

@@ -1,6 +1,5 @@
 /* Reading and writing the state of a run from outside, and its oracles for solvers. */
 #include "base/random.h"
-#include "bilevel/certificate.h"
 #include "core/run_private.h"
 
 #include <math.h>

@@ -14,30 +14,23 @@ blv_state_entry *blv_state_find(const blv_run *run, const char *name) {
     return NULL;
 }
 
-static blv_state_entry *append_entry(blv_run *run, const char *name, blv_error *error) {
-    if (!name || strlen(name) >= NAME_SIZE || blv_state_find(run, name)) {
-        *error = blv_run_fail(run, BLV_E_NAME, "state vector '%s': name missing, taken or too long",
-                              name ? name : "");
-        return NULL;
-    }
-    blv_state_entry *entry = blv_array_add(&run->entries, &run->entry_count, sizeof *entry);
-    if (!entry) {
-        *error = blv_run_fail(run, BLV_E_MEMORY, "state vector '%s': out of memory", name);
-        return NULL;
-    }
-    strcpy(entry->name, name);
-    *error = BLV_OK;
-    return entry;
+static blv_error append_entry(blv_run *run, const char *name, blv_state_entry **entry) {
+    if (!name || strlen(name) >= NAME_SIZE || blv_state_find(run, name))
+        return blv_run_fail(run, BLV_E_NAME, "state vector '%s': name missing, taken or too long",
+                            name ? name : "");
+    *entry = blv_array_add(&run->entries, &run->entry_count, sizeof **entry);
+    if (!*entry)
+        return blv_run_fail(run, BLV_E_MEMORY, "state vector '%s': out of memory", name);
+    strcpy((*entry)->name, name);
+    return BLV_OK;
 }
 
 blv_error blv_state_object_vec(blv_run *run, const char *name, blv_vec *vec) {
-    blv_error error;
-    blv_state_entry *entry = append_entry(run, name, &error);
-    if (entry) {
-        entry->vec = vec;
-        entry->borrowed = true;
-    }
-    return error;
+    blv_state_entry *entry;
+    BLV_CHECK(append_entry(run, name, &entry));
+    entry->vec = vec;
+    entry->borrowed = true;
+    return BLV_OK;
 }
 
 static blv_error register_vec(blv_run *run, const char *name, blv_level level, bool moves,
@@ -45,11 +38,9 @@ static blv_error register_vec(blv_run *run, const char *name, blv_level level, b
     if (!run || !vec)
         return blv_run_fail(run, BLV_E_ARGUMENT, "state vector: a NULL argument");
     *vec = NULL;
-    blv_error error;
-    blv_state_entry *entry = append_entry(run, name, &error);
-    if (!entry)
-        return error;
-    error = blv_vec_create(&entry->vec, blv_space_at(run, level));
+    blv_state_entry *entry;
+    BLV_CHECK(append_entry(run, name, &entry));
+    blv_error error = blv_vec_create(&entry->vec, blv_space_at(run, level));
     if (error == BLV_OK && moves)
         error = blv_vec_create(&entry->previous, blv_space_at(run, level));
     if (error != BLV_OK) {
@@ -69,35 +60,25 @@ blv_error blv_state_iterate(blv_run *run, const char *name, blv_level level, blv
     return register_vec(run, name, level, true, vec);
 }
 
-static blv_numbers_entry *append_numbers(blv_run *run, const char *kind, const char *name,
-                                         size_t count, blv_error *error) {
-    if (!name || strlen(name) >= NAME_SIZE) {
-        *error = blv_run_fail(run, BLV_E_NAME, "state %s '%s': name missing or too long", kind,
-                              name ? name : "");
-        return NULL;
-    }
+static blv_error append_numbers(blv_run *run, const char *name, const blv_numbers_entry *numbers) {
+    if (!name || strlen(name) >= NAME_SIZE)
+        return blv_run_fail(run, BLV_E_NAME, "state %s '%s': name missing or too long",
+                            numbers->kind, name ? name : "");
     blv_numbers_entry *entry = blv_array_add(&run->numbers, &run->numbers_count, sizeof *entry);
-    if (!entry) {
-        *error = blv_run_fail(run, BLV_E_MEMORY, "state %s '%s': out of memory", kind, name);
-        return NULL;
-    }
+    if (!entry)
+        return blv_run_fail(run, BLV_E_MEMORY, "state %s '%s': out of memory", numbers->kind, name);
+    *entry = *numbers;
     strcpy(entry->name, name);
-    entry->kind = kind;
-    entry->count = count;
-    *error = BLV_OK;
-    return entry;
+    return BLV_OK;
 }
 
 static blv_error register_scalar(blv_run *run, const char *name, double *scalar, bool is_column) {
     if (!run || !scalar)
         return blv_run_fail(run, BLV_E_ARGUMENT, "state scalar: a NULL argument");
-    blv_error error;
-    blv_numbers_entry *entry = append_numbers(run, "scalar", name, 1, &error);
-    if (entry) {
-        entry->values = scalar;
-        entry->is_column = is_column;
-    }
-    return error;
+    return append_numbers(
+        run, name,
+        &(const blv_numbers_entry){
+            .kind = "scalar", .count = 1, .values = scalar, .is_column = is_column});
 }
 
 blv_error blv_state_scalar(blv_run *run, const char *name, double *scalar) {
@@ -116,21 +97,17 @@ blv_error blv_state_block(blv_run *run, const char *name, size_t count, double *
     if (!values && count > 0)
         return blv_run_fail(run, BLV_E_MEMORY, "state block '%s': out of memory", name);
     BLV_CHECK(blv_run_own(run, values, free, count * sizeof *values));
-    blv_error error;
-    blv_numbers_entry *entry = append_numbers(run, "block", name, count, &error);
-    if (entry)
-        entry->values = *block = values;
-    return error;
+    BLV_CHECK(append_numbers(
+        run, name, &(const blv_numbers_entry){.kind = "block", .count = count, .values = values}));
+    *block = values;
+    return BLV_OK;
 }
 
 blv_error blv_state_object_add(blv_run *run, const char *name, const blv_state_object *kept) {
-    blv_error error;
     const size_t count =
         kept->vectors ? kept->vector_count * blv_vec_dim(*kept->vectors) : kept->count;
-    blv_numbers_entry *entry = append_numbers(run, kept->kind, name, count, &error);
-    if (entry)
-        entry->kept = *kept;
-    return error;
+    return append_numbers(
+        run, name, &(const blv_numbers_entry){.kind = kept->kind, .count = count, .kept = *kept});
 }
 
 blv_error blv_run_own(blv_run *run, void *object, void (*destroy)(void *), size_t bytes) {
@@ -224,10 +201,6 @@ void blv_state_free(blv_run *run) {
     free(run->owned);
     free(run->entries);
     free(run->numbers);
-    run->owned = NULL;
-    run->entries = NULL;
-    run->numbers = NULL;
-    run->owned_count = run->entry_count = run->numbers_count = 0;
 }
 
 blv_error blv_run_fail(blv_run *run, blv_error error, const char *format, ...) {

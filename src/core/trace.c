@@ -21,11 +21,9 @@ blv_error blv_run_trace(blv_run *run, const char *path) {
         return BLV_E_ARGUMENT;
     if (run->phase != PHASE_CREATED)
         return blv_run_fail(run, BLV_E_ORDER, "the trace must be set before the run is opened");
-    char *copy = path ? malloc(strlen(path) + 1) : NULL;
+    char *copy = path ? strdup(path) : NULL;
     if (path && !copy)
         return blv_run_fail(run, BLV_E_MEMORY, "trace: out of memory");
-    if (copy)
-        strcpy(copy, path);
     free(run->trace_path);
     run->trace_path = copy;
     return BLV_OK;

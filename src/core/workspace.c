@@ -17,9 +17,8 @@ DESTROY(linear_work)
 DESTROY(lbfgs)
 DESTROY(implicit)
 
-blv_error blv_run_linear_work(blv_run *run, blv_level level, size_t vectors,
-                              blv_linear_work **work) {
-    blv_error error = blv_linear_work_create(work, blv_space_at(run, level), vectors);
+blv_error blv_run_linear_work(blv_run *run, size_t vectors, blv_linear_work **work) {
+    blv_error error = blv_linear_work_create(work, run->def->space_y, vectors);
     if (error != BLV_OK)
         return no_workspace(run, error);
     return blv_run_own(run, *work, destroy_linear_work, blv_linear_work_bytes(*work));

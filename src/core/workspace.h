@@ -5,9 +5,8 @@
 #include "linsolve/lbfgs.h"
 #include "linsolve/operator.h"
 
-/* vectors: BLV_CG_VECTORS or BLV_MINRES_VECTORS. */
-blv_error blv_run_linear_work(blv_run *run, blv_level level, size_t vectors,
-                              blv_linear_work **work);
+/* For systems with H. vectors: BLV_CG_VECTORS or BLV_MINRES_VECTORS. */
+blv_error blv_run_linear_work(blv_run *run, size_t vectors, blv_linear_work **work);
 blv_error blv_run_lbfgs(blv_run *run, blv_level level, size_t memory, blv_lbfgs **lbfgs);
 /* Makes its memory part of the state, for a solver that iterates across steps. In `open`, bind it
  * as well. */

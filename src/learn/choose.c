@@ -1,5 +1,6 @@
 /* Uniform choice, herding, and what other ways share. */
 #include "learn/choose.h"
+#include "base/arena.h"
 #include "base/random.h"
 
 #include <math.h>
@@ -22,10 +23,11 @@ bool blv_choose_uniform(size_t count, size_t size, uint64_t seed, size_t *index)
 bool blv_choose_herding(const blv_points *p, const bool *allowed, const double *target, size_t size,
                         size_t *index) {
     const size_t dim = blv_points_dim(p);
-    double *wanted = calloc(dim, sizeof *wanted), *product = malloc(p->count * sizeof *product);
-    double *half = malloc(p->count * sizeof *half);
-    bool *taken = calloc(p->count, sizeof *taken);
-    bool room = wanted && product && half && taken;
+    blv_arena arena = {0};
+    double *wanted = blv_arena_alloc(&arena, dim, sizeof *wanted);
+    double *product = blv_arena_alloc(&arena, p->count, sizeof *product);
+    double *half = blv_arena_alloc(&arena, p->count, sizeof *half);
+    bool *taken = blv_arena_alloc(&arena, p->count, sizeof *taken), room = !arena.failed;
     for (size_t i = 0; room && i < p->count; i++) {
         half[i] = 0.5 * blv_points_dot(p, i, i);
         taken[i] = allowed && !allowed[i];
@@ -44,10 +46,7 @@ bool blv_choose_herding(const blv_points *p, const bool *allowed, const double *
         index[k] = best;
         blv_points_add(p, best, -1.0, wanted);
     }
-    free(wanted);
-    free(product);
-    free(half);
-    free(taken);
+    blv_arena_free(&arena);
     return room;
 }
 
@@ -83,25 +82,20 @@ void blv_project_capped(size_t count, double total, double *s) {
 
 /* ---- The largest ---- */
 
-typedef struct entry {
-    double value;
-    size_t number;
-} entry;
-
-static int by_value(const void *a, const void *b) {
-    const entry *x = a, *y = b;
+int blv_by_value(const void *left, const void *right) {
+    const blv_valued *x = left, *y = right;
     if (x->value != y->value)
         return x->value < y->value ? 1 : -1;
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
 bool blv_largest(size_t count, const double *value, size_t size, size_t *index) {
-    entry *entries = malloc(count * sizeof *entries);
+    blv_valued *entries = malloc(count * sizeof *entries);
     if (!entries)
         return false;
     for (size_t i = 0; i < count; i++)
-        entries[i] = (entry){value[i], i};
-    qsort(entries, count, sizeof *entries, by_value);
+        entries[i] = (blv_valued){value[i], i};
+    qsort(entries, count, sizeof *entries, blv_by_value);
     for (size_t k = 0; k < size; k++)
         index[k] = entries[k].number;
     free(entries);

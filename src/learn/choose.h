@@ -35,5 +35,12 @@ bool blv_choose_matching(const blv_points *points, const double *target, double 
 /* s becomes the nearest point with 0 <= s <= 1 and sum total (at most count). */
 void blv_project_capped(size_t count, double total, double *s);
 
+typedef struct blv_valued {
+    double value;
+    size_t number;
+} blv_valued;
+
+/* For qsort: the largest value first; of equal ones the smallest number. */
+int blv_by_value(const void *left, const void *right);
 /* The numbers of the largest values, in descending order; the first of equal ones. */
 bool blv_largest(size_t count, const double *value, size_t size, size_t *index);

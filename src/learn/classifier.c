@@ -229,11 +229,9 @@ blv_error blv_classifier_train(blv_classifier *c, const blv_dataset *set, const 
     blv_training t;
     BLV_CHECK(blv_caller_struct(&t, sizeof t, given, "blv_training", why));
     take_defaults(&t);
-    blv_error error = expect_rows(c, set, why);
-    if (error == BLV_OK && t.also)
-        error = expect_rows(c, t.also, why);
-    if (error != BLV_OK)
-        return error;
+    BLV_CHECK(expect_rows(c, set, why));
+    if (t.also)
+        BLV_CHECK(expect_rows(c, t.also, why));
     const size_t dim = blv_nn_dim(c->net);
     const size_t observed = blv_nn_statistics(c->net) > 0 ? OBSERVED_ROWS : 0;
     const size_t most = t.batch > t.also_batch ? t.batch : t.also_batch;
@@ -246,6 +244,7 @@ blv_error blv_classifier_train(blv_classifier *c, const blv_dataset *set, const 
                 open_source(c, set, t.weight, t.batch, t.seed, "batches", &own) &&
                 (!t.also || open_source(c, t.also, t.also_weight, t.also_batch, t.seed,
                                         "other batches", &also));
+    blv_error error = BLV_OK;
     if (!room)
         error = reject(why, BLV_E_MEMORY, "out of memory");
     else if (!take_steps(c, &t, &own, t.also ? &also : NULL, work, gradient, velocity))
@@ -265,11 +264,9 @@ blv_error blv_classifier_train(blv_classifier *c, const blv_dataset *set, const 
 /* width numbers for each row: scores or features */
 static blv_error look(blv_classifier *c, const blv_dataset *set, bool features, double *out,
                       blv_message *why) {
-    blv_error error = expect_rows(c, set, why);
-    if (error == BLV_OK && !out)
-        error = reject(why, BLV_E_ARGUMENT, "a NULL argument");
-    if (error != BLV_OK)
-        return error;
+    BLV_CHECK(expect_rows(c, set, why));
+    if (!out)
+        return reject(why, BLV_E_ARGUMENT, "a NULL argument");
     const blv_rows rows = rows_of(set);
     const size_t width = features ? blv_nn_features(c->net) : blv_nn_classes(c->net);
     void *numbers = calloc(rows.rows * width, blv_value_size(c->precision));
@@ -283,12 +280,11 @@ static blv_error look(blv_classifier *c, const blv_dataset *set, bool features, 
                                   .row_features = features ? numbers : NULL});
         for (size_t i = 0; i < rows.rows * width; i++)
             out[i] = blv_value_get(numbers, c->precision, i);
-    } else {
-        error = reject(why, BLV_E_MEMORY, "out of memory");
     }
+    const bool room = numbers && work;
     blv_nn_work_destroy(work);
     free(numbers);
-    return error;
+    return room ? BLV_OK : reject(why, BLV_E_MEMORY, "out of memory");
 }
 
 blv_error blv_classifier_scores(blv_classifier *c, const blv_dataset *rows, double *scores,
@@ -311,16 +307,14 @@ blv_error blv_classifier_features(blv_classifier *c, const blv_dataset *rows, do
 
 blv_error blv_classifier_accuracy(blv_classifier *c, const blv_dataset *set, double *accuracy,
                                   blv_message *why) {
-    blv_error error = expect_rows(c, set, why);
-    if (error == BLV_OK && !accuracy)
-        error = reject(why, BLV_E_ARGUMENT, "a NULL argument");
-    if (error != BLV_OK)
-        return error;
+    BLV_CHECK(expect_rows(c, set, why));
+    if (!accuracy)
+        return reject(why, BLV_E_ARGUMENT, "a NULL argument");
     const size_t classes = blv_nn_classes(c->net), rows = blv_dataset_view_of(set)->rows;
     double *scores = calloc(rows * classes, sizeof *scores);
     if (!scores)
         return reject(why, BLV_E_MEMORY, "out of memory");
-    error = blv_classifier_scores(c, set, scores, why);
+    blv_error error = blv_classifier_scores(c, set, scores, why);
     size_t right = 0;
     for (size_t i = 0; error == BLV_OK && i < rows; i++) {
         const size_t best = blv_likeliest(scores + i * classes, classes);

@@ -59,11 +59,6 @@ static size_t task_rows(const stream *s, size_t t, size_t *index) {
 
 /* ---- Memory ---- */
 
-static size_t quota(const stream *s, size_t tasks) {
-    const size_t each = s->options->memory / tasks;
-    return each > 0 ? each : 1;
-}
-
 /* All that is in memory, as a set; NULL while there is nothing. Rows count alike, whatever weights
  * the method gave them: with those of the bilevel methods networks learn worse. */
 static blv_error recall(const stream *s, blv_dataset **memory) {
@@ -114,7 +109,7 @@ static blv_error keep_some(stream *s, size_t t, const size_t *index, size_t coun
 /* The task just learned gets its share, the others give some back: of the rows that they have, the
  * same method chooses fewer. */
 static blv_error memorize(stream *s, const size_t *index, size_t count) {
-    const size_t t = s->seen++, wanted = quota(s, t + 1);
+    const size_t t = s->seen++, each = s->options->memory / (t + 1), wanted = each > 0 ? each : 1;
     BLV_CHECK(keep_some(s, t, index, count, wanted < count ? wanted : count));
     for (size_t j = 0; j < t; j++)
         if (s->kept_count[j] > wanted)

@@ -1,7 +1,7 @@
+#include "base/arena.h"
 #include "learn/choose.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 typedef struct facility {
     const blv_points *points;
@@ -105,27 +105,21 @@ static void choose(facility *f, size_t size, size_t *index) {
 
 bool blv_choose_facility(const blv_points *points, size_t size, size_t *index, double *weight) {
     const size_t count = points->count;
+    blv_arena arena = {0};
     facility f = {.points = points, .count = count};
-    f.length = malloc(count * sizeof *f.length);
-    f.near = malloc(count * sizeof *f.near);
-    f.gain = malloc(count * sizeof *f.gain);
-    f.distance = count <= SIZE_MAX / sizeof *f.distance / count
-                     ? malloc(count * count * sizeof *f.distance)
-                     : NULL;
-    f.owner = malloc(count * sizeof *f.owner);
-    f.looked = malloc(count * sizeof *f.looked);
-    const bool room = f.length && f.near && f.gain && f.distance && f.owner && f.looked;
+    f.length = blv_arena_alloc(&arena, count, sizeof *f.length);
+    f.near = blv_arena_alloc(&arena, count, sizeof *f.near);
+    f.gain = blv_arena_alloc(&arena, count, sizeof *f.gain);
+    f.distance = blv_arena_alloc(&arena, count, count * sizeof *f.distance);
+    f.owner = blv_arena_alloc(&arena, count, sizeof *f.owner);
+    f.looked = blv_arena_alloc(&arena, count, sizeof *f.looked);
+    const bool room = !arena.failed;
     if (room)
         choose(&f, size, index);
     for (size_t k = 0; room && k < size; k++)
         weight[k] = 0.0;
     for (size_t i = 0; room && i < count; i++)
         weight[f.owner[i]] += 1.0;
-    free(f.length);
-    free(f.near);
-    free(f.gain);
-    free(f.distance);
-    free(f.owner);
-    free(f.looked);
+    blv_arena_free(&arena);
     return room;
 }

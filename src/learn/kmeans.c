@@ -1,3 +1,4 @@
+#include "base/arena.h"
 #include "base/random.h"
 #include "learn/choose.h"
 
@@ -168,31 +169,20 @@ static void pick(const clusters *c, bool *taken, size_t *index, double *weight) 
     }
 }
 
-static void free_clusters(clusters *c) {
-    free(c->turned);
-    free(c->center);
-    free(c->half);
-    free(c->length);
-    free(c->distance);
-    free(c->nearest);
-    free(c->members);
-}
-
 bool blv_choose_kmeans(const blv_points *points, size_t size, size_t rounds, uint64_t seed,
                        size_t *index, double *weight) {
+    blv_arena arena = {0};
     clusters c = {
         .points = points, .count = points->count, .width = points->right_width, .size = size};
-    c.turned = malloc(c.width * size * sizeof *c.turned);
-    c.center = malloc(c.width * size * sizeof *c.center);
-    c.half = malloc(size * sizeof *c.half);
-    c.length = malloc(c.count * sizeof *c.length);
-    c.distance = malloc(c.count * sizeof *c.distance);
-    c.nearest = calloc(c.count, sizeof *c.nearest);
-    c.members = calloc(size, sizeof *c.members);
-    double *sum = malloc(c.width * size * sizeof *sum);
-    bool *taken = calloc(c.count, sizeof *taken);
-    bool room = c.turned && c.center && c.half && c.length && c.distance && c.nearest &&
-                c.members && sum && taken;
+    c.turned = blv_arena_alloc(&arena, c.width * size, sizeof *c.turned);
+    c.center = blv_arena_alloc(&arena, c.width * size, sizeof *c.center);
+    c.half = blv_arena_alloc(&arena, size, sizeof *c.half);
+    c.length = blv_arena_alloc(&arena, c.count, sizeof *c.length);
+    c.distance = blv_arena_alloc(&arena, c.count, sizeof *c.distance);
+    c.nearest = blv_arena_alloc(&arena, c.count, sizeof *c.nearest);
+    c.members = blv_arena_alloc(&arena, size, sizeof *c.members);
+    double *sum = blv_arena_alloc(&arena, c.width * size, sizeof *sum);
+    bool *taken = blv_arena_alloc(&arena, c.count, sizeof *taken), room = !arena.failed;
     if (room)
         begin_centers(&c, seed);
     for (size_t round = 0; room && round < rounds; round++) {
@@ -202,8 +192,6 @@ bool blv_choose_kmeans(const blv_points *points, size_t size, size_t rounds, uin
     }
     if (room)
         pick(&c, taken, index, weight);
-    free_clusters(&c);
-    free(sum);
-    free(taken);
+    blv_arena_free(&arena);
     return room;
 }

@@ -1,7 +1,7 @@
+#include "base/arena.h"
 #include "learn/choose.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* What is known of the points chosen so far. */
 typedef struct pursuit {
@@ -53,13 +53,14 @@ static void residual_of(const pursuit *m, const double *target, double *residual
 bool blv_choose_matching(const blv_points *p, const double *target, double ridge, size_t size,
                          size_t *index, double *weight) {
     pursuit m = {.points = p, .ridge = ridge, .size = size, .index = index, .weight = weight};
-    double *residual = malloc(blv_points_dim(p) * sizeof *residual);
-    double *product = malloc(p->count * sizeof *product);
-    double *aim = malloc(p->count * sizeof *aim); /* products with the target */
-    bool *taken = calloc(p->count, sizeof *taken);
-    m.gram = malloc(size * size * sizeof *m.gram);
-    m.aim = malloc(size * sizeof *m.aim);
-    bool room = residual && product && aim && taken && m.gram && m.aim;
+    blv_arena arena = {0};
+    double *residual = blv_arena_alloc(&arena, blv_points_dim(p), sizeof *residual);
+    double *product = blv_arena_alloc(&arena, p->count, sizeof *product);
+    double *aim = blv_arena_alloc(&arena, p->count, sizeof *aim); /* products with the target */
+    bool *taken = blv_arena_alloc(&arena, p->count, sizeof *taken);
+    m.gram = blv_arena_alloc(&arena, size * size, sizeof *m.gram);
+    m.aim = blv_arena_alloc(&arena, size, sizeof *m.aim);
+    const bool room = !arena.failed;
     if (room)
         blv_points_times(p, target, aim);
     while (room && m.chosen < size) {
@@ -74,11 +75,6 @@ bool blv_choose_matching(const blv_points *p, const double *target, double ridge
         take_in(&m, aim[best]);
         solve_weights(&m);
     }
-    free(residual);
-    free(product);
-    free(aim);
-    free(taken);
-    free(m.gram);
-    free(m.aim);
+    blv_arena_free(&arena);
     return room;
 }

@@ -1,10 +1,10 @@
 #include "base/message.h"
+#include "base/precision.h"
 #include "bilevel/model.h"
 #include "bilevel/npz.h"
 #include "bilevel/solver.h"
 #include "learn/linear_fit.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,13 +36,6 @@ static blv_error add_arrays(const blv_model *m, blv_npz_writer *w, blv_message *
 
 /* ---- What a model must be ---- */
 
-static bool all_finite(const double *values, size_t count) {
-    size_t i = 0;
-    while (values && i < count && isfinite(values[i]))
-        i++;
-    return i == count;
-}
-
 static bool all_named(const char *const *names, size_t count) {
     size_t i = 0;
     while (names && i < count && names[i])
@@ -56,9 +49,9 @@ blv_error blv_model_check(const blv_model *m, blv_message *why) {
     if (m->features == 0 || m->scores == 0 || m->scores > SIZE_MAX / sizeof(double) / m->features ||
         (m->scores == 1 ? m->classes != 0 && m->classes != 2 : m->scores != m->classes))
         problem = "the arrays do not fit together";
-    else if (!all_finite(m->weights, m->scores * m->features) ||
-             !all_finite(m->intercept, m->scores) || !all_finite(m->shift, m->features) ||
-             !all_finite(m->divisor, m->features) || !all_finite(m->penalty, m->penalties))
+    else if (!blv_all_finite(m->weights, m->scores * m->features) ||
+             !blv_all_finite(m->intercept, m->scores) || !blv_all_finite(m->shift, m->features) ||
+             !blv_all_finite(m->divisor, m->features) || !blv_all_finite(m->penalty, m->penalties))
         problem = "a number is not finite";
     else if (!all_named(m->class_names, m->classes) ||
              (m->feature_names && !all_named(m->feature_names, m->features)) ||
@@ -87,13 +80,14 @@ blv_error blv_model_write(const blv_model *model, const char *path, blv_message 
 
 /* ---- Reading ---- */
 
-/* A model from a file, and its arrays, from malloc. */
+enum { MOST_OWNED = 16 };
+
+/* A model from a file, and its arrays and texts, from malloc. */
 typedef struct model_file {
     blv_model model; /* first: what the caller gets */
-    char *path;
     blv_npz *file;
-    double *weights, *intercept, *shift, *divisor, *unit_rows, *penalty;
-    char **class_names, **feature_names, **penalty_names, *recipe;
+    void *owned[MOST_OWNED];
+    size_t owned_count;
     blv_message *why;
 } model_file;
 
@@ -105,7 +99,7 @@ static bool has_array(const model_file *f, const char *name) {
 }
 
 static blv_error reject(const model_file *f, const char *text) {
-    return blv_explain(f->why, BLV_E_FORMAT, "%s: %s", blv_shown_path(f->path), text);
+    return blv_explain(f->why, BLV_E_FORMAT, "%s: %s", blv_shown_path(f->model.name), text);
 }
 
 static blv_error expect_format(model_file *f) {
@@ -119,18 +113,25 @@ static blv_error expect_format(model_file *f) {
 }
 
 /* *count: as many are expected; 0: any number, which is put there. */
-static blv_error read_numbers(model_file *f, const char *name, size_t *count, double **values) {
+static blv_error read_numbers(model_file *f, const char *name, size_t *count,
+                              const double **values) {
     blv_array about;
-    BLV_CHECK(blv_npz_read_f64(f->file, name, values, &about, f->why));
+    double *read = NULL;
+    BLV_CHECK(blv_npz_read_f64(f->file, name, &read, &about, f->why));
+    *values = f->owned[f->owned_count++] = read;
     if (*count > 0 && about.count != *count)
         return reject(f, "the arrays do not fit together");
     *count = about.count;
     return BLV_OK;
 }
 
-static blv_error read_names(model_file *f, const char *name, size_t expected, char ***names) {
+static blv_error read_names(model_file *f, const char *name, size_t expected,
+                            const char *const **names) {
     size_t count = 0;
-    BLV_CHECK(blv_npz_read_names(f->file, name, names, &count, f->why));
+    char **read = NULL;
+    BLV_CHECK(blv_npz_read_names(f->file, name, &read, &count, f->why));
+    f->owned[f->owned_count++] = read;
+    *names = (const char *const *)read;
     return count == expected ? BLV_OK : reject(f, "the arrays do not fit together");
 }
 
@@ -146,44 +147,32 @@ static blv_error read_shape(model_file *f) {
     return BLV_OK;
 }
 
-static void show_arrays(model_file *f) {
-    blv_model *m = &f->model;
-    m->weights = f->weights;
-    m->intercept = f->intercept;
-    m->shift = f->shift;
-    m->divisor = f->divisor;
-    m->unit_rows = f->unit_rows[0] != 0.0;
-    m->penalty = f->penalty;
-    m->class_names = (const char *const *)f->class_names;
-    m->feature_names = (const char *const *)f->feature_names;
-    m->penalty_names = (const char *const *)f->penalty_names;
-    m->name = f->path;
-    m->recipe = f->recipe;
-}
-
 static blv_error read_arrays(model_file *f) {
     blv_model *m = &f->model;
     size_t any = 0, one = 1;
+    const double *unit_rows;
+    char *recipe = NULL;
     BLV_CHECK(expect_format(f));
     BLV_CHECK(read_shape(f));
-    BLV_CHECK(read_numbers(f, "weights", &any, &f->weights));
-    BLV_CHECK(read_numbers(f, "intercept", &m->scores, &f->intercept));
-    BLV_CHECK(read_numbers(f, "shift", &m->features, &f->shift));
-    BLV_CHECK(read_numbers(f, "divisor", &m->features, &f->divisor));
-    BLV_CHECK(read_numbers(f, "unit_rows", &one, &f->unit_rows));
+    BLV_CHECK(read_numbers(f, "weights", &any, &m->weights));
+    BLV_CHECK(read_numbers(f, "intercept", &m->scores, &m->intercept));
+    BLV_CHECK(read_numbers(f, "shift", &m->features, &m->shift));
+    BLV_CHECK(read_numbers(f, "divisor", &m->features, &m->divisor));
+    BLV_CHECK(read_numbers(f, "unit_rows", &one, &unit_rows));
+    m->unit_rows = unit_rows[0] != 0.0;
     if (m->classes > 0)
-        BLV_CHECK(read_names(f, "class_names", m->classes, &f->class_names));
+        BLV_CHECK(read_names(f, "class_names", m->classes, &m->class_names));
     else if (m->scores != 1)
         return reject(f, "the arrays do not fit together");
     if (has_array(f, "feature_names"))
-        BLV_CHECK(read_names(f, "feature_names", m->features, &f->feature_names));
+        BLV_CHECK(read_names(f, "feature_names", m->features, &m->feature_names));
     if (has_array(f, "penalties"))
-        BLV_CHECK(read_numbers(f, "penalties", &m->penalties, &f->penalty));
+        BLV_CHECK(read_numbers(f, "penalties", &m->penalties, &m->penalty));
     if (has_array(f, "penalty_names"))
-        BLV_CHECK(read_names(f, "penalty_names", m->penalties, &f->penalty_names));
+        BLV_CHECK(read_names(f, "penalty_names", m->penalties, &m->penalty_names));
     if (has_array(f, "recipe"))
-        BLV_CHECK(blv_npz_read_text(f->file, "recipe", &f->recipe, f->why));
-    show_arrays(f);
+        BLV_CHECK(blv_npz_read_text(f->file, "recipe", &recipe, f->why));
+    m->recipe = f->owned[f->owned_count++] = recipe;
     return blv_model_check(m, f->why);
 }
 
@@ -192,10 +181,12 @@ blv_error blv_model_read(blv_model **model, const char *path, blv_message *why) 
         return blv_explain(why, BLV_E_ARGUMENT, "model: a NULL argument");
     *model = NULL;
     model_file *f = calloc(1, sizeof *f);
-    if (!f || !(f->path = strdup(path))) {
+    char *name = f ? strdup(path) : NULL;
+    if (!name) {
         free(f);
         return blv_explain_memory(why);
     }
+    f->model.name = f->owned[f->owned_count++] = name;
     f->why = why;
     blv_error error = blv_npz_open(&f->file, path, why);
     if (error == BLV_OK)
@@ -213,10 +204,7 @@ void blv_model_destroy(blv_model *model) {
     if (!model)
         return;
     model_file *f = (model_file *)(void *)model; /* its first member */
-    void *all[] = {f->weights,       f->intercept, f->shift,       f->divisor,
-                   f->unit_rows,     f->penalty,   f->class_names, f->feature_names,
-                   f->penalty_names, f->recipe,    f->path};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        free(all[i]);
+    for (size_t i = 0; i < f->owned_count; i++)
+        free(f->owned[i]);
     free(f);
 }

@@ -27,31 +27,21 @@ size_t blv_points_dim(const blv_points *p) {
 }
 
 /* Sixteen sums that are added up at the end, so that a compiler may use vectors. */
-static double dot(const float *a, const float *b, size_t count) {
-    double lane[LANES] = {0.0}, sum = 0.0;
-    size_t i = 0;
-    for (; i + LANES <= count; i += LANES)
-        for (size_t k = 0; k < LANES; k++)
-            lane[k] += (double)a[i + k] * (double)b[i + k];
-    for (; i < count; i++)
-        sum += (double)a[i] * (double)b[i];
-    for (size_t k = 0; k < LANES; k++)
-        sum += lane[k];
-    return sum;
-}
-
-static double dot_with(const float *a, const double *b, size_t count) {
-    double lane[LANES] = {0.0}, sum = 0.0;
-    size_t i = 0;
-    for (; i + LANES <= count; i += LANES)
-        for (size_t k = 0; k < LANES; k++)
-            lane[k] += (double)a[i + k] * b[i + k];
-    for (; i < count; i++)
-        sum += (double)a[i] * b[i];
-    for (size_t k = 0; k < LANES; k++)
-        sum += lane[k];
-    return sum;
-}
+#define DOT(name, real)                                                                            \
+    static double name(const float *a, const real *b, size_t count) {                              \
+        double lane[LANES] = {0.0}, sum = 0.0;                                                     \
+        size_t i = 0;                                                                              \
+        for (; i + LANES <= count; i += LANES)                                                     \
+            for (size_t k = 0; k < LANES; k++)                                                     \
+                lane[k] += (double)a[i + k] * (double)b[i + k];                                    \
+        for (; i < count; i++)                                                                     \
+            sum += (double)a[i] * (double)b[i];                                                    \
+        for (size_t k = 0; k < LANES; k++)                                                         \
+            sum += lane[k];                                                                        \
+        return sum;                                                                                \
+    }
+DOT(dot, float)
+DOT(dot_with, double)
 
 static const float *left_of(const blv_points *p, size_t i) {
     static const float one = 1.0f;

@@ -61,12 +61,11 @@ static blv_error play(lottery *l, blv_weighted_retraining *w, size_t rounds, blv
 
 static blv_error choose(blv_weighted_retraining *w, lottery *l, size_t rounds, size_t *index,
                         blv_message *why) {
-    double **numbers[] = {&l->probability, &l->weight, &l->slope};
-    for (size_t i = 0; i < 3; i++)
-        if (!(*numbers[i] = blv_arena_alloc(&w->arena, w->rows, sizeof(double))))
-            return blv_select_memory(why);
+    l->probability = blv_arena_alloc(&w->arena, w->rows, sizeof *l->probability);
+    l->weight = blv_arena_alloc(&w->arena, w->rows, sizeof *l->weight);
+    l->slope = blv_arena_alloc(&w->arena, w->rows, sizeof *l->slope);
     l->in = blv_arena_alloc(&w->arena, w->rows, sizeof *l->in);
-    if (!l->in)
+    if (w->arena.failed)
         return blv_select_memory(why);
     for (size_t i = 0; i < w->rows; i++)
         l->probability[i] = (double)l->size / (double)w->rows;

@@ -1,5 +1,6 @@
 /* Choosing rows by the name of a method; the methods that look at points are here. */
 #include "base/message.h"
+#include "base/precision.h"
 #include "learn/choose.h"
 #include "learn/selecting.h"
 
@@ -21,14 +22,19 @@ static blv_points points_of(const blv_selecting *s, size_t width, const float *n
 }
 
 /* row NULL: all, in their order */
-static void copy_rows(const blv_dataset_view *v, const size_t *row, size_t count, float *out) {
+static blv_error rows_as_points(const blv_selecting *s, const size_t *row, size_t count,
+                                blv_points *points) {
+    const blv_dataset_view *v = s->view;
+    float *numbers = blv_arena_alloc(s->arena, count * v->columns, sizeof *numbers);
+    if (!numbers)
+        return blv_select_memory(s->why);
     for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; j < v->columns; j++) {
-            const size_t at = (row ? row[i] : i) * v->stride + j;
-            out[i * v->columns + j] = v->precision == BLV_F32
-                                          ? ((const float *)v->dense)[at]
-                                          : (float)((const double *)v->dense)[at];
-        }
+        for (size_t j = 0; j < v->columns; j++)
+            numbers[i * v->columns + j] =
+                (float)blv_value_get(v->dense, v->precision, (row ? row[i] : i) * v->stride + j);
+    *points = points_of(s, v->columns, numbers);
+    points->count = count;
+    return BLV_OK;
 }
 
 /* What the model makes of the rows, and what its loss pulls at: p - e, the gradient in the scores.
@@ -120,32 +126,26 @@ static blv_error uniform(blv_selecting *s) {
     return done(s, blv_choose_uniform(s->view->rows, s->how->count, s->how->seed, s->index));
 }
 
-static blv_error cluster(blv_selecting *s, size_t width, const float *numbers) {
-    const blv_points points = points_of(s, width, numbers);
-    return done(s, blv_choose_kmeans(&points, s->how->count, KMEANS_ROUNDS, s->how->seed, s->index,
+static blv_error cluster(blv_selecting *s, const blv_points *points) {
+    return done(s, blv_choose_kmeans(points, s->how->count, KMEANS_ROUNDS, s->how->seed, s->index,
                                      s->weight));
 }
 
 static blv_error kmeans(blv_selecting *s) {
-    const size_t rows = s->view->rows, columns = s->view->columns;
-    float *numbers = blv_arena_alloc(s->arena, rows * columns, sizeof *numbers);
-    if (!numbers)
-        return blv_select_memory(s->why);
-    copy_rows(s->view, NULL, rows, numbers);
-    return cluster(s, columns, numbers);
+    blv_points points;
+    BLV_CHECK(rows_as_points(s, NULL, s->view->rows, &points));
+    return cluster(s, &points);
 }
 
 /* Among candidates, which represent all others: the work grows with their square. */
 static blv_error facility_location(blv_selecting *s) {
     const size_t count = blv_select_candidates(s);
     size_t *row = blv_arena_alloc(s->arena, count, sizeof *row);
-    float *numbers = blv_arena_alloc(s->arena, count * s->view->columns, sizeof *numbers);
-    if (!row || !numbers)
+    blv_points points;
+    if (!row)
         return blv_select_memory(s->why);
     BLV_CHECK(blv_select_some(s, count, "candidates", row));
-    copy_rows(s->view, row, count, numbers);
-    blv_points points = points_of(s, s->view->columns, numbers);
-    points.count = count;
+    BLV_CHECK(rows_as_points(s, row, count, &points));
     BLV_CHECK(done(s, blv_choose_facility(&points, s->how->count, s->index, s->weight)));
     for (size_t k = 0; k < s->how->count; k++)
         s->index[k] = row[s->index[k]];
@@ -155,7 +155,8 @@ static blv_error facility_location(blv_selecting *s) {
 static blv_error kmeans_embedding(blv_selecting *s) {
     looks l;
     BLV_CHECK(look_at(s, &l));
-    return cluster(s, l.width, l.features);
+    const blv_points points = points_of(s, l.width, l.features);
+    return cluster(s, &points);
 }
 
 /* Features of length 1, as iCaRL has them. */
@@ -169,15 +170,21 @@ static void unit_features(size_t rows, size_t width, float *features) {
     }
 }
 
-void blv_select_shares(size_t classes, const size_t *rows, size_t size, size_t *share) {
-    for (size_t k = 0; k < classes; k++)
-        share[k] = 0;
-    while (size > 0)
-        for (size_t k = 0; k < classes && size > 0; k++)
-            if (share[k] < rows[k]) {
-                share[k]++;
-                size--;
+blv_error blv_select_shares(const blv_selecting *s, size_t classes, const size_t *row, size_t rows,
+                            size_t **of_class, size_t **share) {
+    *of_class = blv_arena_alloc(s->arena, classes, sizeof **of_class);
+    *share = blv_arena_alloc(s->arena, classes, sizeof **share);
+    if (!*of_class || !*share)
+        return blv_select_memory(s->why);
+    for (size_t i = 0; i < rows; i++)
+        (*of_class)[s->view->label[row ? row[i] : i]]++;
+    for (size_t left = s->how->count; left > 0;)
+        for (size_t k = 0; k < classes && left > 0; k++)
+            if ((*share)[k] < (*of_class)[k]) {
+                (*share)[k]++;
+                left--;
             }
+    return BLV_OK;
 }
 
 static blv_error herd_class(blv_selecting *s, const blv_points *p, int32_t class, size_t rows,
@@ -200,13 +207,8 @@ static blv_error herding(blv_selecting *s) {
     BLV_CHECK(look_at(s, &l));
     unit_features(s->view->rows, l.width, l.features);
     const blv_points p = points_of(s, l.width, l.features);
-    size_t *rows = blv_arena_alloc(s->arena, l.classes, sizeof *rows), first = 0;
-    size_t *share = blv_arena_alloc(s->arena, l.classes, sizeof *share);
-    if (!rows || !share)
-        return blv_select_memory(s->why);
-    for (size_t i = 0; i < p.count; i++)
-        rows[s->view->label[i]]++;
-    blv_select_shares(l.classes, rows, s->how->count, share);
+    size_t *rows, *share, first = 0;
+    BLV_CHECK(blv_select_shares(s, l.classes, NULL, p.count, &rows, &share));
     for (size_t k = 0; k < l.classes; k++) {
         if (share[k] > 0)
             BLV_CHECK(herd_class(s, &p, (int32_t)k, rows[k], share[k], s->index + first));
@@ -222,16 +224,14 @@ static blv_error herding(blv_selecting *s) {
 static blv_error choose_in_class(blv_selecting *s, bool facility, const size_t *row, size_t rows,
                                  size_t share, size_t *index, double *weight) {
     const size_t most = blv_select_candidates(s) / s->view->classes + share;
-    const size_t count = facility && rows > most ? most : rows, columns = s->view->columns;
+    const size_t count = facility && rows > most ? most : rows;
     size_t *taken = blv_arena_alloc(s->arena, count, sizeof *taken);
-    float *numbers = blv_arena_alloc(s->arena, count * columns, sizeof *numbers);
-    if (!taken || !numbers)
+    blv_points points;
+    if (!taken)
         return blv_select_memory(s->why);
     for (size_t i = 0; i < count; i++) /* evenly spaced where they are not all */
         taken[i] = row[(size_t)((double)i * ((double)rows / (double)count))];
-    copy_rows(s->view, taken, count, numbers);
-    blv_points points = points_of(s, columns, numbers);
-    points.count = count;
+    BLV_CHECK(rows_as_points(s, taken, count, &points));
     BLV_CHECK(done(s, facility ? blv_choose_facility(&points, share, index, weight)
                                : blv_choose_kmeans(&points, share, KMEANS_ROUNDS, s->how->seed,
                                                    index, weight)));
@@ -244,14 +244,10 @@ static blv_error choose_in_class(blv_selecting *s, bool facility, const size_t *
 
 static blv_error by_class(blv_selecting *s, bool facility) {
     const size_t rows = s->view->rows, classes = s->view->classes;
-    size_t *of_class = blv_arena_alloc(s->arena, classes, sizeof *of_class), first = 0;
-    size_t *share = blv_arena_alloc(s->arena, classes, sizeof *share);
-    size_t *row = blv_arena_alloc(s->arena, rows, sizeof *row);
-    if (!of_class || !share || !row)
+    size_t *row = blv_arena_alloc(s->arena, rows, sizeof *row), *of_class, *share, first = 0;
+    if (!row)
         return blv_select_memory(s->why);
-    for (size_t i = 0; i < rows; i++)
-        of_class[s->view->label[i]]++;
-    blv_select_shares(classes, of_class, s->how->count, share);
+    BLV_CHECK(blv_select_shares(s, classes, NULL, rows, &of_class, &share));
     for (size_t k = 0; k < classes; k++) {
         size_t count = 0;
         for (size_t i = 0; i < rows; i++)

@@ -51,15 +51,7 @@ size_t blv_select_candidates(const blv_selecting *s) {
     return count < s->view->rows ? count : s->view->rows;
 }
 
-static size_t judged_of(const blv_selecting *s) {
-    return s->view->rows < JUDGED_MAX ? s->view->rows : JUDGED_MAX;
-}
-
 /* ---- The problem ---- */
-
-static double ridge_of(const blv_selection *how) {
-    return how->ridge > 0.0 ? how->ridge : how->model ? embedded_ridge : default_ridge;
-}
 
 /* On these rows, judged by a random part of all. C 0: no reward for large weights. */
 static blv_error make_problem(const blv_selecting *s, const size_t *row, size_t count, double C,
@@ -67,14 +59,15 @@ static blv_error make_problem(const blv_selecting *s, const size_t *row, size_t 
     const blv_problem_options options = {.size = sizeof(blv_problem_options),
                                          .precision = s->view->precision,
                                          .threads = s->how->threads};
+    const double usual_ridge = s->how->model ? embedded_ridge : default_ridge;
     const blv_coreset_setting setting = {.size = sizeof setting,
                                          .K = s->how->count,
                                          .C = C,
                                          .delta = noise / (double)s->how->count,
-                                         .ridge = ridge_of(s->how),
+                                         .ridge = s->how->ridge > 0.0 ? s->how->ridge : usual_ridge,
                                          .seed = s->how->seed,
                                          .over_val = true};
-    const size_t judged = judged_of(s);
+    const size_t judged = s->view->rows < JUDGED_MAX ? s->view->rows : JUDGED_MAX;
     size_t *of_f = blv_arena_alloc(s->arena, judged, sizeof *of_f);
     blv_sets sets = {.size = sizeof sets};
     if (!of_f)
@@ -125,10 +118,8 @@ static blv_error solve(const blv_selecting *s, const blv_problem *problem, uint6
     const blv_solver *solver = blv_solver_find(NULL, s->how->method->name, s->why);
     if (!solver)
         return BLV_E_NAME;
-    blv_error error = blv_run_create(&run, problem, solver, s->why);
-    if (error != BLV_OK)
-        return error;
-    error = set_up(run, s->how, iterations);
+    BLV_CHECK(blv_run_create(&run, problem, solver, s->why));
+    blv_error error = set_up(run, s->how, iterations);
     if (error == BLV_OK)
         error = blv_run_solve(run);
     if (error == BLV_OK)
@@ -172,14 +163,8 @@ static uint64_t iterations_of(const blv_selecting *s) {
  */
 static blv_error take_by_class(const blv_selecting *s, const size_t *row, size_t rows,
                                const size_t *order, size_t *chosen) {
-    const size_t classes = s->view->classes;
-    size_t *left = blv_arena_alloc(s->arena, classes, sizeof *left);
-    size_t *of_class = blv_arena_alloc(s->arena, classes, sizeof *of_class);
-    if (!left || !of_class)
-        return blv_select_memory(s->why);
-    for (size_t i = 0; i < rows; i++)
-        of_class[s->view->label[row[i]]]++;
-    blv_select_shares(classes, of_class, s->how->count, left);
+    size_t *of_class, *left;
+    BLV_CHECK(blv_select_shares(s, s->view->classes, row, rows, &of_class, &left));
     for (size_t i = 0; i < rows; i++)
         if (left[s->view->label[row[order[i]]]] > 0) {
             left[s->view->label[row[order[i]]]]--;

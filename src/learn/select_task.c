@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/message.h"
 #include "bilevel/select.h"
+#include "learn/choose.h"
 #include "learn/task_runner.h"
 #include "nn/nn.h"
 
@@ -19,31 +20,19 @@ typedef struct choosing {
     blv_message *why;
 } choosing;
 
-typedef struct chosen {
-    size_t row;
-    double weight;
-} chosen;
-
-static int heaviest_first(const void *a, const void *b) {
-    const chosen *x = a, *y = b;
-    if (x->weight != y->weight)
-        return x->weight < y->weight ? 1 : -1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
-
+/* The heaviest first. */
 static blv_error sort_chosen(choosing *c) {
     size_t count = c->result.count;
-    chosen *all = malloc(count * sizeof *all);
+    blv_valued *all = blv_arena_alloc(&c->arena, count, sizeof *all);
     if (!all)
         return blv_explain_memory(c->why);
     for (size_t k = 0; k < count; k++)
-        all[k] = (chosen){c->result.index[k], c->result.weight[k]};
-    qsort(all, count, sizeof *all, heaviest_first);
+        all[k] = (blv_valued){c->result.weight[k], c->result.index[k]};
+    qsort(all, count, sizeof *all, blv_by_value);
     for (size_t k = 0; k < count; k++) {
-        c->result.index[k] = all[k].row;
-        c->result.weight[k] = all[k].weight;
+        c->result.index[k] = all[k].number;
+        c->result.weight[k] = all[k].value;
     }
-    free(all);
     return BLV_OK;
 }
 
@@ -80,6 +69,7 @@ enum { MOST_JUDGED = 5000, SAFE = 2 };
 
 /* The choices of all candidates. */
 typedef struct choices {
+    blv_arena arena;
     size_t *index;
     double *weight;
     blv_dataset *others; /* rows that none has chosen; NULL: too few */
@@ -101,26 +91,20 @@ static blv_error make_choices(choosing *c, choices *all) {
 /* Evenly spaced where they are very many. */
 static blv_error take_others(choosing *c, choices *all) {
     const size_t rows = c->result.rows;
-    bool *taken = calloc(rows, sizeof *taken);
-    size_t *row = malloc(rows * sizeof *row), count = 0;
-    if (taken && row) {
-        for (size_t i = 0; i < CANDIDATES * c->result.count; i++)
-            taken[all->index[i]] = true;
-        for (size_t i = 0; i < rows; i++)
-            if (!taken[i])
-                row[count++] = i;
-        const size_t judged = count < MOST_JUDGED ? count : MOST_JUDGED;
-        for (size_t i = 0; i < judged; i++)
-            row[i] = row[i * count / judged];
-        count = judged;
-    }
-    blv_error error = !taken || !row ? blv_explain_memory(c->why)
-                      : count < FEWEST_JUDGED
-                          ? BLV_OK
-                          : blv_dataset_select(c->rows, row, count, &all->others, c->why);
-    free(taken);
-    free(row);
-    return error;
+    bool *taken = blv_arena_alloc(&all->arena, rows, sizeof *taken);
+    size_t *row = blv_arena_alloc(&all->arena, rows, sizeof *row), count = 0;
+    if (!taken || !row)
+        return blv_explain_memory(c->why);
+    for (size_t i = 0; i < CANDIDATES * c->result.count; i++)
+        taken[all->index[i]] = true;
+    for (size_t i = 0; i < rows; i++)
+        if (!taken[i])
+            row[count++] = i;
+    const size_t judged = count < MOST_JUDGED ? count : MOST_JUDGED;
+    for (size_t i = 0; i < judged; i++)
+        row[i] = row[i * count / judged];
+    return judged < FEWEST_JUDGED ? BLV_OK
+                                  : blv_dataset_select(c->rows, row, judged, &all->others, c->why);
 }
 
 /* The sum over a few starts of the accuracy on the other rows of networks trained on a choice, with
@@ -148,11 +132,12 @@ static blv_error judge_choice(choosing *c, const choices *all, size_t candidate,
 /* Too few rows to judge: k-means by class. */
 static blv_error choose_best(choosing *c) {
     const size_t count = c->result.count;
-    choices all = {.index = calloc(CANDIDATES * count, sizeof *all.index),
-                   .weight = calloc(CANDIDATES * count, sizeof *all.weight)};
+    choices all = {0};
+    all.index = blv_arena_alloc(&all.arena, CANDIDATES * count, sizeof *all.index);
+    all.weight = blv_arena_alloc(&all.arena, CANDIDATES * count, sizeof *all.weight);
     double accuracy[CANDIDATES] = {0};
     size_t best = 0;
-    blv_error error = all.index && all.weight ? make_choices(c, &all) : blv_explain_memory(c->why);
+    blv_error error = all.arena.failed ? blv_explain_memory(c->why) : make_choices(c, &all);
     if (error == BLV_OK && !c->task.stopped)
         error = take_others(c, &all);
     for (size_t i = 0; error == BLV_OK && all.others && i < CANDIDATES; i++)
@@ -166,8 +151,7 @@ static blv_error choose_best(choosing *c) {
         memcpy(c->result.weight, all.weight + best * count, count * sizeof *all.weight);
     }
     blv_dataset_release(all.others);
-    free(all.index);
-    free(all.weight);
+    blv_arena_free(&all.arena);
     return error;
 }
 
@@ -192,15 +176,12 @@ static blv_error choose(choosing *c) {
 
 static blv_error judge_uniform(choosing *c) {
     blv_selection how = c->options.selection;
-    size_t *index = malloc(how.count * sizeof *index);
+    size_t *index = blv_arena_alloc(&c->arena, how.count, sizeof *index);
     if (!index)
         return blv_explain_memory(c->why);
     how.method = blv_selection_method_find("uniform", NULL);
-    blv_error error = blv_select(c->rows, &how, index, NULL, c->why);
-    if (error == BLV_OK)
-        error = judge(c, "as many at random", index, NULL, &c->result.uniform_accuracy);
-    free(index);
-    return error;
+    BLV_CHECK(blv_select(c->rows, &how, index, NULL, c->why));
+    return judge(c, "as many at random", index, NULL, &c->result.uniform_accuracy);
 }
 
 static blv_error expect_going(const choosing *c) {

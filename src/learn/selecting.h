@@ -32,8 +32,10 @@ size_t blv_select_candidates(const blv_selecting *s);
 /* `count` rows at random, in their order. */
 blv_error blv_select_some(const blv_selecting *s, size_t count, const char *purpose, size_t *row);
 
-/* Shares a size out, the same for each class as far as it has rows. */
-void blv_select_shares(size_t classes, const size_t *rows, size_t size, size_t *share);
+/* How many of these rows each class has (row NULL: of all), and how many are to be chosen: as many
+ * of each, as far as it has them. */
+blv_error blv_select_shares(const blv_selecting *s, size_t classes, const size_t *row, size_t rows,
+                            size_t **of_class, size_t **share);
 
 /* Methods that solve a problem with weights, in select_bilevel.c. */
 blv_error blv_select_by_solver(blv_selecting *s);

@@ -73,10 +73,10 @@ static bool is_set(const blv_task *task, const char *key) {
     return false;
 }
 
-/* Sets a parameter of the solver, where it has one of that name that takes the value and that the
- * caller does not set. */
+/* Sets a parameter of the solver, where it has one of that name that takes the value, NULL: none,
+ * and that the caller does not set. */
 static blv_error suggest(const blv_task *task, blv_run *run, const char *key, const char *value) {
-    const blv_param *param = blv_params_find(task->solver->params, key);
+    const blv_param *param = value ? blv_params_find(task->solver->params, key) : NULL;
     bool word = param && param->words && strstr(param->words, value);
     bool number = param && param->type != BLV_CHOICE && isdigit((unsigned char)*value);
     return (word || number) && !is_set(task, key) ? blv_run_set(run, key, value) : BLV_OK;
@@ -108,12 +108,9 @@ static blv_error set_up(const blv_task *task, const blv_task_plan *plan, blv_run
     BLV_CHECK(set_run(task, run));
     if (!limited)
         BLV_CHECK(set_whole(run, "iters", plan->iterations));
-    if (plan->products)
-        BLV_CHECK(suggest(task, run, "products", plan->products));
-    if (plan->accuracy)
-        BLV_CHECK(suggest(task, run, "accuracy", plan->accuracy));
-    if (plan->solve_tol)
-        BLV_CHECK(suggest(task, run, "solve_tol", plan->solve_tol));
+    BLV_CHECK(suggest(task, run, "products", plan->products));
+    BLV_CHECK(suggest(task, run, "accuracy", plan->accuracy));
+    BLV_CHECK(suggest(task, run, "solve_tol", plan->solve_tol));
     if (plan->start_x)
         BLV_CHECK(blv_run_write(run, "x", plan->start_x));
     return plan->start_y ? blv_run_write(run, "y", plan->start_y) : BLV_OK;
@@ -124,10 +121,8 @@ blv_error blv_task_start_work(blv_task *task, const blv_task_start *start,
     if (!task->hooks.start)
         return BLV_OK;
     blv_run *run = NULL;
-    blv_error error = blv_run_create(&run, problem, task->solver, task->why);
-    if (error != BLV_OK)
-        return error;
-    error = set_run(task, run);
+    BLV_CHECK(blv_run_create(&run, problem, task->solver, task->why));
+    blv_error error = set_run(task, run);
     if (error != BLV_OK) {
         blv_explain(task->why, error, "%s", blv_run_message(run));
     } else {

@@ -19,8 +19,6 @@ static const double inexact_in_f32 = 16777216.0;
 typedef struct owned_sets {
     blv_task_sets sets;
     blv_arena arena;
-    bool *wrong;
-    double *shift, *divisor;
     blv_dataset *raw; /* train before it was scaled, where values were missing */
     blv_task_scaling scaling;
     bool wide; /* read in f64 and scaled before they are in f32 */
@@ -146,18 +144,20 @@ static blv_error prepare(owned_sets *o, blv_task_scaling scaling, bool stay_spar
     BLV_CHECK(choose_scaling(all, count, stay_sparse, standard, &scaling, why));
     s->features = blv_dataset_view_of(s->train)->columns;
     BLV_CHECK(expect_weights(s, why));
-    s->shift = o->shift = blv_arena_alloc(&o->arena, s->features + 1, sizeof *o->shift);
-    s->divisor = o->divisor = blv_arena_alloc(&o->arena, s->features + 1, sizeof *o->divisor);
-    if (!o->shift || !o->divisor)
+    double *shift = blv_arena_alloc(&o->arena, s->features + 1, sizeof *shift);
+    double *divisor = blv_arena_alloc(&o->arena, s->features + 1, sizeof *divisor);
+    if (!shift || !divisor)
         return blv_explain_memory(why);
     for (size_t j = 0; j < s->features; j++)
-        o->divisor[j] = 1.0;
+        divisor[j] = 1.0;
+    s->shift = shift;
+    s->divisor = divisor;
     o->scaling = scaling;
     s->unit_rows = scaling == BLV_TASK_SCALE_ROWS;
     if (scaling == BLV_TASK_SCALE_UNIT || scaling == BLV_TASK_SCALE_STANDARD)
         BLV_CHECK(blv_dataset_scale_numbers(
-            s->train, scaling == BLV_TASK_SCALE_UNIT ? BLV_SCALE_UNIT : BLV_SCALE_STANDARD,
-            o->shift, o->divisor, why));
+            s->train, scaling == BLV_TASK_SCALE_UNIT ? BLV_SCALE_UNIT : BLV_SCALE_STANDARD, shift,
+            divisor, why));
     if (has_fills(blv_dataset_recipe(s->train)))
         BLV_CHECK(blv_dataset_copy(s->train, &o->raw, why));
     BLV_CHECK(scale(all, count, scaling, why));

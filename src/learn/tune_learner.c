@@ -185,46 +185,49 @@ double blv_tune_mean_gain(size_t rows, const double *from, const double *to, dou
     return mean;
 }
 
-/* Losses of the rows that are held out, by the models in y: the mean over the repeats. */
-static blv_error held_out_losses(const blv_learner *l, const double *y, double *room,
-                                 double *loss) {
+/* The mean loss of the rows that are held out, by the models in y. */
+static blv_error held_out_loss(const blv_learner *l, const double *y, double *mean) {
     const blv_tuning *t = l->tuning;
     const size_t rows = blv_rows_in(l->val ? l->val : l->train);
-    double *weights = room + 3 * rows;
-    const blv_judged all = {room, room + rows, room + 2 * rows};
-    memset(loss, 0, rows * sizeof *loss);
-    for (size_t b = 0; b < l->blocks; b++) {
+    blv_arena own = {0};
+    double *room = blv_arena_alloc(&own, 3 * rows + t->model_dim + 1, sizeof *room);
+    double *loss = blv_arena_alloc(&own, rows + 1, sizeof *loss); /* mean over the repeats */
+    blv_error error = own.failed ? blv_explain_memory(t->why) : BLV_OK;
+    for (size_t b = 0; error == BLV_OK && b < l->blocks; b++) {
         const uint32_t *fold = l->val ? NULL : l->fold + b / l->folds * rows;
-        blv_tune_weights(t, y + b * t->model_dim, weights);
         const blv_dataset *seen = l->val ? l->val : l->fold_rows ? l->fold_rows[b] : l->train;
-        BLV_CHECK(blv_tune_judge_rows(t, seen, weights, &all));
-        for (size_t i = 0; i < rows; i++)
+        const blv_judged all = {room, room + rows, room + 2 * rows};
+        double *weights = room + 3 * rows;
+        blv_tune_weights(t, y + b * t->model_dim, weights);
+        error = blv_tune_judge_rows(t, seen, weights, &all);
+        for (size_t i = 0; error == BLV_OK && i < rows; i++)
             if (!fold || fold[i] == b % l->folds)
                 loss[i] += blv_tune_cautious(&all, i, rows, contradicting) / (double)l->repeats;
     }
-    return BLV_OK;
+    *mean = 0.0;
+    for (size_t i = 0; error == BLV_OK && i < rows; i++)
+        *mean += loss[i] / (double)rows;
+    blv_arena_free(&own);
+    return error;
 }
 
 /* ---- One penalty for all ---- */
 
 typedef struct search {
     blv_learner *learner;
-    blv_problem *problem;      /* x: the logarithm of the penalty */
-    double *room, *loss;       /* of each row that is held out */
-    size_t rows, count, since; /* penalties tried, and since the best */
+    blv_problem *problem; /* x: the logarithm of the penalty */
+    size_t count, since;  /* penalties tried, and since the best */
     double best, best_loss;
 } search;
 
 static blv_error try_penalty(search *s, double logarithm) {
     blv_learner *l = s->learner;
     blv_task *task = &l->tuning->task;
-    double mean = 0.0;
+    double mean;
     blv_task_say(task, "one penalty for all: %.2g", exp(logarithm));
     BLV_CHECK(
         blv_fit(task, s->problem, &logarithm, search_tolerance * l->gradient_unit, l->last_y));
-    BLV_CHECK(held_out_losses(l, l->last_y, s->room, s->loss));
-    for (size_t i = 0; i < s->rows; i++)
-        mean += s->loss[i] / (double)s->rows;
+    BLV_CHECK(held_out_loss(l, l->last_y, &mean));
     s->since += s->count > 0 && mean > clearly_worse * s->best_loss ? WORSE_IN_A_ROW : 1;
     if (s->count++ == 0 || mean < s->best_loss) {
         s->best = logarithm;
@@ -266,17 +269,11 @@ static blv_error search_penalty(search *s, double near) {
 }
 
 blv_error blv_learner_find_single(blv_learner *l, double near) {
-    const blv_tuning *t = l->tuning;
-    search s = {.learner = l, .rows = blv_rows_in(l->val ? l->val : l->train)};
+    search s = {.learner = l};
     BLV_CHECK(blv_learner_problem(l, BLV_PENALTY_ONE, 0.0, &s.problem));
-    s.room = calloc(t->model_dim + 4 * s.rows + 1, sizeof *s.room);
-    s.loss = s.room ? s.room + t->model_dim + 3 * s.rows : NULL;
-    blv_error error = s.room
-                          ? blv_fit_gradient(&l->tuning->task, s.problem, NULL, &l->gradient_unit)
-                          : blv_explain_memory(t->why);
+    blv_error error = blv_fit_gradient(&l->tuning->task, s.problem, NULL, &l->gradient_unit);
     if (error == BLV_OK)
         error = search_penalty(&s, near);
-    free(s.room);
     blv_problem_destroy(s.problem);
     return error;
 }
@@ -310,15 +307,8 @@ blv_error blv_learner_find_many(blv_learner *l, double shrinkage, blv_run_end *e
 }
 
 bool blv_learner_gained(const blv_learner *l) {
-    const blv_tuning *t = l->tuning;
-    const size_t rows = blv_rows_in(l->val ? l->val : l->train);
-    double *room = calloc(t->model_dim + 4 * rows + 1, sizeof *room), mean = 0.0;
-    double *loss = room ? room + t->model_dim + 3 * rows : NULL;
-    const bool known = room && held_out_losses(l, l->y, room, loss) == BLV_OK;
-    for (size_t i = 0; known && i < rows; i++)
-        mean += loss[i] / (double)rows;
-    free(room);
-    return known && mean < l->single_loss;
+    double mean;
+    return held_out_loss(l, l->y, &mean) == BLV_OK && mean < l->single_loss;
 }
 
 /* ---- Models ---- */

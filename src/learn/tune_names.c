@@ -15,6 +15,17 @@ typedef struct owned_groups {
     uint32_t *group;
 } owned_groups;
 
+/* The names with a copy of one more; NULL where memory is short. */
+static const char **append_name(blv_arena *arena, const char **names, size_t count,
+                                const char *name) {
+    names = blv_arena_grow(arena, names, count, sizeof *names);
+    const char *copy = blv_arena_copy(arena, name);
+    if (!names || !copy)
+        return NULL;
+    names[count] = copy;
+    return names;
+}
+
 /* The number of a group by name; one more where it is new. */
 static blv_error find_group(owned_groups *o, const char *name, uint32_t *number, blv_message *why) {
     size_t count = o->groups.count;
@@ -23,11 +34,9 @@ static blv_error find_group(owned_groups *o, const char *name, uint32_t *number,
             *number = (uint32_t)k;
             return BLV_OK;
         }
-    const char **names = blv_arena_grow(&o->arena, o->names, count, sizeof *names);
-    char *copy = blv_arena_copy(&o->arena, name);
-    if (!names || !copy)
+    const char **names = append_name(&o->arena, o->names, count, name);
+    if (!names)
         return blv_explain_memory(why);
-    names[count] = copy;
     o->groups.names = o->names = names;
     o->groups.count++;
     *number = (uint32_t)count;
@@ -93,13 +102,11 @@ void blv_feature_groups_destroy(blv_feature_groups *groups) {
 /* ---- Names ---- */
 
 static blv_error add_name(blv_tuning *t, const char *text) {
-    const char **names =
-        blv_arena_grow(&t->arena, t->penalty_names, t->penalty_count, sizeof *names);
-    char *copy = blv_arena_copy(&t->arena, text);
-    if (!names || !copy)
+    const char **names = append_name(&t->arena, t->penalty_names, t->penalty_count, text);
+    if (!names)
         return blv_explain_memory(t->why);
-    names[t->penalty_count++] = copy;
     t->penalty_names = names;
+    t->penalty_count++;
     return BLV_OK;
 }
 

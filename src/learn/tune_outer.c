@@ -1,7 +1,7 @@
 /* The outer cross-validation: how good are penalties that were learned without the rows they are
  * judged by? It chooses the shrinkage, and tells whether many penalties are worth having. */
-#include "learn/tune_outer.h"
 #include "learn/row_sets.h"
+#include "learn/tune_work.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "base/precision.h"
 #include "bilevel/ranks.h"
 #include "learn/row_sets.h"
-#include "learn/tune_outer.h"
+#include "learn/tune_work.h"
 
 #include <math.h>
 #include <stdio.h>

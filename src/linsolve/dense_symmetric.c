@@ -180,20 +180,12 @@ void blv_dense_solve(size_t n, const double *a, const size_t *order, const doubl
 
 /* ---- Eigenvalues ---- */
 
-/* row p, row q = c p - s q, s p + c q */
-static void rotate_rows(size_t n, double *p, double *q, double c, double s) {
-    for (size_t k = 0; k < n; k++) {
+/* p, q = c p - s q, s p + c q: rows, or columns with their numbers `step` apart */
+static void rotate_lines(size_t n, double *p, double *q, size_t step, double c, double s) {
+    for (size_t k = 0; k < n * step; k += step) {
         double kept = p[k];
         p[k] = c * kept - s * q[k];
         q[k] = s * kept + c * q[k];
-    }
-}
-
-static void rotate_columns(size_t n, double *a, size_t p, size_t q, double c, double s) {
-    for (size_t k = 0; k < n; k++) {
-        double kept = a[k * n + p];
-        a[k * n + p] = c * kept - s * a[k * n + q];
-        a[k * n + q] = s * kept + c * a[k * n + q];
     }
 }
 
@@ -202,10 +194,10 @@ static void rotate(size_t n, double *a, double *rows, size_t p, size_t q) {
     double beside = a[p * n + q], half = 0.5 * (a[q * n + q] - a[p * n + p]);
     double t = copysign(beside, half * beside) / (fabs(half) + hypot(half, beside));
     double c = 1.0 / sqrt(1.0 + t * t), s = t * c;
-    rotate_rows(n, a + p * n, a + q * n, c, s);
-    rotate_columns(n, a, p, q, c, s);
+    rotate_lines(n, a + p * n, a + q * n, 1, c, s);
+    rotate_lines(n, a + p, a + q, n, c, s);
     a[p * n + q] = a[q * n + p] = 0.0;
-    rotate_rows(n, rows + p * n, rows + q * n, c, s);
+    rotate_lines(n, rows + p * n, rows + q * n, 1, c, s);
 }
 
 void blv_dense_eigen(size_t n, double *a, double *rows) {

@@ -1,8 +1,8 @@
 /* What linear solvers share: their workspace, and the residual of the starting point. */
 #include "linsolve/operator.h"
+#include "base/precision.h"
 #include "space/distance.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -32,7 +32,7 @@ size_t blv_linear_work_bytes(const blv_linear_work *work) {
 }
 
 double blv_linear_roundoff(const blv_space *space) {
-    return 0.5 * (blv_space_precision(space) == BLV_F32 ? (double)FLT_EPSILON : DBL_EPSILON);
+    return 0.5 * blv_epsilon(blv_space_precision(space));
 }
 
 bool blv_linear_begin(blv_linear_result *result, blv_operator_fn apply, void *context,

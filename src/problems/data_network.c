@@ -1,5 +1,4 @@
 /* Networks as the model of a problem on data. */
-#include "base/message.h"
 #include "problems/data_problem.h"
 
 #include <stdlib.h>

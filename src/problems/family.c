@@ -27,16 +27,16 @@ const char *problem_ranks_error(blv_error error) {
                                       : blv_error_text(error);
 }
 
-bool problem_sum(const blv_ranks *ranks, const blv_kernels *kernels, double *number, size_t count,
-                 void *const *arrays, const size_t *sizes, double *shared) {
+bool problem_sum(const blv_ranks *ranks, const blv_kernels *kernels, size_t numbers, double *number,
+                 size_t count, void *const *arrays, const size_t *sizes, double *shared) {
     double *at = shared;
     for (size_t i = 0; i < count; i++)
         if (arrays[i]) {
             kernels->read(sizes[i], arrays[i], at);
             at += sizes[i];
         }
-    if (number)
-        *at++ = *number;
+    for (size_t i = 0; number && i < numbers; i++)
+        *at++ = number[i];
     const bool well = at == shared || ranks->sum(ranks->context, (size_t)(at - shared), shared);
     if (!well)
         *shared = (double)NAN;
@@ -46,8 +46,8 @@ bool problem_sum(const blv_ranks *ranks, const blv_kernels *kernels, double *num
             kernels->write(sizes[i], at, arrays[i]);
             at += sizes[i];
         }
-    if (number)
-        *number = *at;
+    for (size_t i = 0; number && i < numbers; i++)
+        number[i] = *at++;
     return well;
 }
 

@@ -31,10 +31,10 @@ blv_error problem_on_host(const blv_problem_options *options, const char *name, 
 
 /* What to say of spaces on ranks that could not be created. */
 const char *problem_ranks_error(blv_error error);
-/* Adds up over the ranks a number, if there is one, and the arrays that are not NULL, of these
- * sizes. shared: room for all of them. */
-bool problem_sum(const blv_ranks *ranks, const blv_kernels *kernels, double *number, size_t count,
-                 void *const *arrays, const size_t *sizes, double *shared);
+/* Adds up over the ranks vectors of these sizes, NULL: not there, and numbers of the host, NULL:
+ * none. shared: room for all. False: the exchange failed, and the first of them is NaN. */
+bool problem_sum(const blv_ranks *ranks, const blv_kernels *kernels, size_t numbers, double *number,
+                 size_t count, void *const *arrays, const size_t *sizes, double *shared);
 
 /* ---- Elements of vectors, in the memory of the kernels ---- */
 

@@ -306,29 +306,12 @@ static fold_parts parts_of(const label_noise *p, const noise_point *at, size_t f
 static void add_up(const label_noise *p, blv_vec *a, blv_vec *b, const noise_point *at,
                    size_t numbers, model_work *work) {
     const data_model *m = &p->model;
-    const size_t K = m->classes, dim = p->setting.folds * p->model_dim, count = K * K + numbers;
-    double *shared = work->shared;
-    blv_vec *const parts[] = {a, b};
-    size_t size = count;
-    if (!blv_ranks_several(m->ranks))
-        return;
-    memcpy(shared, at->slope, count * sizeof *shared);
-    for (size_t i = 0; i < 2; i++)
-        if (parts[i]) {
-            m->kernels->read(dim, raw(parts[i]), shared + size);
-            size += dim;
-        }
-    if (!m->ranks->sum(m->ranks->context, size, shared)) {
+    const size_t K = m->classes, dim = p->setting.folds * p->model_dim;
+    void *const arrays[] = {raw_or_null(a), raw_or_null(b)};
+    if (blv_ranks_several(m->ranks) &&
+        !problem_sum(m->ranks, m->kernels, K * K + numbers, at->slope, 2, arrays,
+                     (const size_t[]){dim, dim}, work->shared))
         blv_space_fail(m->space_y, BLV_E_DEVICE, BLV_NO_EXCHANGE);
-        shared[0] = (double)NAN;
-    }
-    memcpy(at->slope, shared, count * sizeof *shared);
-    size = count;
-    for (size_t i = 0; i < 2; i++)
-        if (parts[i]) {
-            m->kernels->write(dim, shared + size, raw_mut(parts[i]));
-            size += dim;
-        }
 }
 
 static int lower_pass(void *user, const lower_call *c) {

@@ -106,7 +106,7 @@ static int add_up(const quadratic *q, const blv_batch *batch, double *value,
     void *const arrays[] = {raw_or_null(parts[0]), raw_or_null(parts[1]), raw_or_null(parts[2]),
                             raw_or_null(parts[3])};
     const size_t sizes[] = {q->dx, q->dx, q->dy, q->dy};
-    return problem_sum(q->ranks, q->kernels, value, 4, arrays, sizes, q->shared) ? 0 : -1;
+    return problem_sum(q->ranks, q->kernels, 1, value, 4, arrays, sizes, q->shared) ? 0 : -1;
 }
 
 static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,

@@ -4,7 +4,6 @@
  *
  * Batches are those of one process: all ranks draw the same numbers, and each takes the rows that
  * it holds. So they are unbiased as those of one process are, whatever the ranks hold. */
-#include "base/message.h"
 #include "base/rank_exchange.h"
 #include "problems/data_problem.h"
 
@@ -133,7 +132,7 @@ void ranks_add_up(const data_model *m, const model_sums *sums, model_work *work)
     const size_t dim = m->classes * m->columns, skip = sums->block * m->kernels->real_size;
     void *const arrays[] = {sums->gy ? (char *)raw_mut(sums->gy) + skip : NULL,
                             sums->hv ? (char *)raw_mut(sums->hv) + skip : NULL};
-    if (blv_ranks_several(m->ranks) && !problem_sum(m->ranks, m->kernels, sums->loss, 2, arrays,
+    if (blv_ranks_several(m->ranks) && !problem_sum(m->ranks, m->kernels, 1, sums->loss, 2, arrays,
                                                     (const size_t[]){dim, dim}, work->shared))
         blv_space_fail(m->space_y, BLV_E_DEVICE, BLV_NO_EXCHANGE);
 }

@@ -106,10 +106,6 @@ static blv_error prepare(blv_comparison *c, const blv_problem *problem, bool nam
 
 /* ---- The runs ---- */
 
-static bool was_stopped(const blv_solution *s) {
-    return s && (s->outcome == BLV_STOPPED_MONITOR || s->outcome == BLV_STOPPED_REQUEST);
-}
-
 /* An error is the row's, not the comparison's. A solver that finds only when it is opened that it
  * cannot serve the problem is left out without an error. */
 static void run_row(blv_comparison_row *row, const blv_problem *problem,
@@ -134,7 +130,9 @@ static void run_all(blv_comparison *c, const blv_problem *problem, const blv_sol
             blv_explain(&row->remark, BLV_OK, "stopped before its turn");
         else
             run_row(row, problem, options);
-        stopped = stopped || was_stopped(row->solution);
+        const blv_solution *s = row->solution;
+        stopped = stopped ||
+                  (s && (s->outcome == BLV_STOPPED_MONITOR || s->outcome == BLV_STOPPED_REQUEST));
     }
 }
 

@@ -1,6 +1,7 @@
 /* Names: the built-in solvers and problems, and what a program adds in a registry of its own. There
  * is no global list, so two parts of a program cannot get in each other's way. */
 #include "bilevel/registry.h"
+#include "base/arena.h"
 #include "base/message.h"
 #include "problems/builtin_problems.h"
 #include "registry/builtin.h"
@@ -21,6 +22,11 @@ const blv_problem_family *const blv_builtin_problems[] = {
 #include "problems/problem_list.h"
 #undef FAMILY
     NULL,
+};
+
+enum {
+    SOLVERS = sizeof blv_builtin_solvers / sizeof *blv_builtin_solvers - 1,
+    FAMILIES = sizeof blv_builtin_problems / sizeof *blv_builtin_problems - 1
 };
 
 struct blv_registry {
@@ -46,20 +52,16 @@ void blv_registry_destroy(blv_registry *registry) {
 }
 
 const blv_solver *blv_solver_at(const blv_registry *registry, size_t i) {
-    size_t builtin = 0;
-    for (; blv_builtin_solvers[builtin]; builtin++)
-        if (builtin == i)
-            return blv_builtin_solvers[i];
-    i -= builtin;
+    if (i < SOLVERS)
+        return blv_builtin_solvers[i];
+    i -= SOLVERS;
     return registry && i < registry->solver_count ? registry->solvers[i] : NULL;
 }
 
 const blv_problem_family *blv_family_at(const blv_registry *registry, size_t i) {
-    size_t builtin = 0;
-    for (; blv_builtin_problems[builtin]; builtin++)
-        if (builtin == i)
-            return blv_builtin_problems[i];
-    i -= builtin;
+    if (i < FAMILIES)
+        return blv_builtin_problems[i];
+    i -= FAMILIES;
     return registry && i < registry->problem_count ? registry->problems[i] : NULL;
 }
 
@@ -89,14 +91,6 @@ const blv_problem_family *blv_family_find(const blv_registry *registry, const ch
     return NULL;
 }
 
-/* Room for one more entry in a list of pointers. */
-static void *grow(void *list, size_t count, blv_message *why) {
-    void *bigger = realloc(list, (count + 1) * sizeof(void *));
-    if (!bigger)
-        blv_explain(why, BLV_E_MEMORY, "registry: out of memory");
-    return bigger;
-}
-
 blv_error blv_registry_add_solver(blv_registry *registry, const blv_solver *solver,
                                   blv_message *why) {
     if (!registry || !solver || solver->size < sizeof *solver || !solver->name || !solver->open ||
@@ -105,11 +99,11 @@ blv_error blv_registry_add_solver(blv_registry *registry, const blv_solver *solv
                            "registry: a solver needs a registry, its size, a name, open and step");
     if (blv_solver_find(registry, solver->name, NULL))
         return blv_explain(why, BLV_E_NAME, "there is a solver '%.60s' already", solver->name);
-    const blv_solver **bigger = grow(registry->solvers, registry->solver_count, why);
-    if (!bigger)
-        return BLV_E_MEMORY;
-    registry->solvers = bigger;
-    bigger[registry->solver_count++] = solver;
+    const blv_solver **place =
+        blv_array_add(&registry->solvers, &registry->solver_count, sizeof *place);
+    if (!place)
+        return blv_explain(why, BLV_E_MEMORY, "registry: out of memory");
+    *place = solver;
     return BLV_OK;
 }
 
@@ -120,10 +114,10 @@ blv_error blv_registry_add_family(blv_registry *registry, const blv_problem_fami
                            "registry: a problem needs a registry, its size, a name and create");
     if (blv_family_find(registry, family->name, NULL))
         return blv_explain(why, BLV_E_NAME, "there is a problem '%.60s' already", family->name);
-    const blv_problem_family **bigger = grow(registry->problems, registry->problem_count, why);
-    if (!bigger)
-        return BLV_E_MEMORY;
-    registry->problems = bigger;
-    bigger[registry->problem_count++] = family;
+    const blv_problem_family **place =
+        blv_array_add(&registry->problems, &registry->problem_count, sizeof *place);
+    if (!place)
+        return blv_explain(why, BLV_E_MEMORY, "registry: out of memory");
+    *place = family;
     return BLV_OK;
 }

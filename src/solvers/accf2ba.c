@@ -38,7 +38,6 @@ static blv_error accf2ba_open(blv_run *run, void *state) {
 static blv_flow accf2ba_prepare(blv_run *run, void *state) {
     accf2ba *s = state;
     BLV_TRY(blv_penalized_prepare(run, &s->inner));
-    blv_penalized_start(run, &s->inner);
     blv_momentum_set(&s->outer, &s->inner.constants);
     return BLV_GO;
 }
@@ -53,7 +52,6 @@ static blv_flow accf2ba_step(blv_run *run, void *state) {
 
     blv_momentum_begins(o);
     BLV_TRY(blv_penalized_gradient(run, &s->inner, o->w, false, s->G, NULL, &look));
-    blv_penalty_report(m, &look);
     m->d_norm = s->d_norm;
     m->step_y = 1.0 / s->inner.lower.L;
     BLV_TRY(blv_momentum_check(run, o, s->G, look.batch, &again));

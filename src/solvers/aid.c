@@ -5,6 +5,7 @@
  *       ba-cg        the same, with T_in = ceil(c (k+1)^(1/4)) in iteration k
  *       aid-fp       K times v -= step_v (H v - fy), from the last v, on one batch
  *       amigo        the same, on a new batch each time
+ *       bcsr         as aid-fp, with J on the batch of H
  *       aid-neumann  v = eta sum_{q=0..K} (I - eta H)^q fy, on one batch
  *       t1-t2        v = eta fy
  *   d = fx - J v;   x = P_X(x - step_x d)
@@ -15,7 +16,11 @@
  * "Approximation methods for bilevel programming", 2018, Algorithm 1, whose exact inverse is CG
  * here. amigo: M. Arbel, J. Mairal, "Amortized implicit differentiation for stochastic bilevel
  * optimization", ICLR 2022. t1-t2: J. Luketina, M. Berglund, K. Greff, T. Raiko, "Scalable
- * gradient-based tuning of continuous regularization hyperparameters", ICML 2016.
+ * gradient-based tuning of continuous regularization hyperparameters", ICML 2016. bcsr: J. Hao,
+ * K. Ji, M. Liu, "Bilevel coreset selection in continual learning: a new formulation and
+ * algorithm", NeurIPS 2023, where X is the simplex of the weights of rows and f has the smoothed
+ * sum of the largest weights: both belong to the problem (`coreset`). Since H and J are of one
+ * batch, d is the hypergradient of that batch once v has converged.
  *
  * K counts products with H. In CG the first one of a warm start gives the residual, the others are
  * steps. The Neumann sum is the fixed point iteration from v = eta fy: (1 - mu eta)^(K+1) of v at
@@ -37,8 +42,10 @@ struct aid {
     double growth;      /* c of ba-cg; 0: T_in is `inner` */
     solve_fn solve;     /* v from fy at the new y */
     bool fresh_batches; /* a new batch for each product */
-    bool watch;         /* eta is automatic: a sum may end early */
-    double left;        /* size of the last term of a sum, relative to the first */
+    bool one_batch;     /* J on that of the products */
+    const blv_batch *of_H;
+    bool watch;  /* eta is automatic: a sum may end early */
+    double left; /* size of the last term of a sum, relative to the first */
     blv_hypergradient_terms at;
     blv_linear_work *cg;
     blv_vec *v;
@@ -56,11 +63,11 @@ static blv_flow by_cg(blv_run *run, aid *s, blv_metrics *m) {
 
 static blv_flow by_fixed_point(blv_run *run, aid *s, blv_metrics *m) {
     blv_vec *r = s->at.gy;
-    const blv_batch *batch = NULL;
     blv_steps_loop_v(&s->steps, (double)s->linear);
     for (int64_t k = 0; k < s->linear; k++) {
         if (k == 0 || s->fresh_batches)
-            batch = blv_sampler_next(s->at.g_batches);
+            s->of_H = blv_sampler_next(s->at.g_batches);
+        const blv_batch *batch = s->of_H;
         BLV_TRY(blv_oracle_hvp(run, batch, blv_run_x(run), blv_run_y(run), s->v, s->at.hv));
         blv_vec_combine(r, 1.0, s->at.hv, -1.0, s->at.fy);
         BLV_TRY(blv_steps_measure(run, &s->steps,
@@ -148,7 +155,7 @@ static blv_flow aid_step(blv_run *run, void *state) {
     const blv_batch *bf = blv_sampler_next(s->at.f_batches);
     BLV_TRY(blv_oracle_upper(run, bf, x, y, NULL, s->at.fx, s->at.fy));
     BLV_TRY(s->solve(run, s, m));
-    const blv_batch *bj = blv_sampler_next(s->at.g_batches);
+    const blv_batch *bj = s->one_batch ? s->of_H : blv_sampler_next(s->at.g_batches);
     BLV_TRY(blv_oracle_cross(run, bj, x, y, s->v, s->at.jv));
     blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
     BLV_TRY(blv_steps_measure(run, &s->steps, &(const blv_directions){.d = d}));
@@ -164,7 +171,7 @@ static blv_error open_cg(blv_run *run, void *state) {
     s->solve = by_cg;
     BLV_CHECK(blv_state_vec(run, "v", BLV_LEVEL_Y, &s->v));
     BLV_CHECK(blv_hypergradient_terms_open(run, &s->at));
-    BLV_CHECK(blv_run_linear_work(run, BLV_LEVEL_Y, BLV_CG_VECTORS, &s->cg));
+    BLV_CHECK(blv_run_linear_work(run, BLV_CG_VECTORS, &s->cg));
     return blv_steps_open(run, &s->steps, BLV_STEPS_XY, false);
 }
 
@@ -179,6 +186,12 @@ static blv_error open_fixed_point(blv_run *run, void *state) {
 static blv_error open_amigo(blv_run *run, void *state) {
     aid *s = state;
     s->fresh_batches = true;
+    return open_fixed_point(run, state);
+}
+
+static blv_error open_bcsr(blv_run *run, void *state) {
+    aid *s = state;
+    s->one_batch = true;
     return open_fixed_point(run, state);
 }
 
@@ -202,57 +215,49 @@ static blv_error open_one_step(blv_run *run, void *state) {
     return open_sum(run, s, by_one_step, isnan(s->steps.v));
 }
 
+/* In fixed point steps v follows as late as its own steps let it. */
 static blv_flow aid_prepare(blv_run *run, void *state) {
     aid *s = state;
-    return blv_steps_prepare(run, &s->steps, inner_steps(run, s));
-}
-
-/* v follows as late as its own steps let it. */
-static blv_flow prepare_fixed_point(blv_run *run, void *state) {
-    aid *s = state;
-    return blv_steps_prepare(run, &s->steps, fmin((double)s->inner, (double)s->linear));
-}
-
-static blv_flow prepare_neumann(blv_run *run, void *state) {
-    aid *s = state;
-    BLV_TRY(aid_prepare(run, state));
-    if (s->linear < 0)
+    double steps = inner_steps(run, s);
+    if (s->solve == by_fixed_point)
+        steps = fmin(steps, (double)s->linear);
+    BLV_TRY(blv_steps_prepare(run, &s->steps, steps));
+    if (s->solve == by_neumann && s->linear < 0)
         blv_run_note(run, "Neumann sums: eta = %.4g, K = %.0f at first", s->steps.v,
                      blv_auto_terms(s->steps.constants.mu, s->steps.v, AUTO_PRODUCTS_MAX));
     return BLV_GO;
 }
 
 #define FIELD(name) offsetof(aid, name)
+#define NEEDS (BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE)
 #define STEPS_XY                                                                                   \
-    BLV_POSITIVE_AUTO("step_x", steps.x, "x-step"), {                                              \
-        "step_y", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto", "y-step; auto: 1/L"  \
-    }
-#define INNER                                                                                      \
-    { "inner", BLV_INT, FIELD(inner), "10", 1, 9e15, NULL, "T_in: y-steps in an iteration" }
+    BLV_POSITIVE_AUTO("step_x", steps.x, "x-step"),                                                \
+        BLV_POSITIVE_AUTO("step_y", steps.y, "y-step; auto: 1/L")
+#define STEP_V BLV_POSITIVE_AUTO("step_v", steps.v, "v-step; auto: 1/L")
+#define INNER BLV_COUNT("inner", inner, "10", "T_in: y-steps in an iteration")
+#define ETA BLV_POSITIVE_AUTO("eta", steps.v, "in place of H^-1; auto: 1/L")
+#define COMMON_FIELDS                                                                              \
+    .group = "double-loop", .state_size = sizeof(aid), .prepare = aid_prepare, .step = aid_step
+
+/* CG takes one product to see where it stands. */
 #define LINEAR(least)                                                                              \
     {                                                                                              \
         "linear", BLV_INT, FIELD(linear), "10", least, 9e15, NULL,                                 \
             "K: products with H in an iteration"                                                   \
     }
-#define LAST                                                                                       \
-    { NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL }
-#define NEEDS (BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE)
 
-static const blv_param cg_params[] = {STEPS_XY, INNER, LINEAR(2), LAST};
+static const blv_param cg_params[] = {STEPS_XY, INNER, LINEAR(2), BLV_LAST_PARAM};
 
 const blv_solver blv_solver_aid_cg = {
     BLV_SIZED(blv_solver),
     .name = "aid-cg",
     .summary = "inner gradient steps, then conjugate gradients for the linear system",
     .citation = "K. Ji, J. Yang, Y. Liang, ICML 2021 (AID-BiO)",
-    .group = "double-loop",
     .hint = "lower step_x or step_y",
     .uses = NEEDS,
-    .state_size = sizeof(aid),
     .params = cg_params,
     .open = open_cg,
-    .prepare = aid_prepare,
-    .step = aid_step,
+    COMMON_FIELDS,
 };
 
 static const blv_param ba_params[] = {
@@ -260,7 +265,7 @@ static const blv_param ba_params[] = {
     {"c", BLV_REAL, FIELD(growth), "1", DBL_MIN, 1e12, NULL,
      "y-steps in iteration k = 0, 1, ...: c (k+1)^(1/4), rounded up"},
     LINEAR(2),
-    LAST,
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_ba_cg = {
@@ -268,34 +273,26 @@ const blv_solver blv_solver_ba_cg = {
     .name = "ba-cg",
     .summary = "as aid-cg, with more and more inner steps",
     .citation = "S. Ghadimi, M. Wang, 2018, Algorithm 1 (BA)",
-    .group = "double-loop",
     .hint = "lower step_x or step_y",
     .uses = NEEDS,
-    .state_size = sizeof(aid),
     .params = ba_params,
     .open = open_cg,
-    .prepare = aid_prepare,
-    .step = aid_step,
+    COMMON_FIELDS,
 };
 
-#define STEP_V                                                                                     \
-    { "step_v", BLV_REAL, FIELD(steps.v), "auto", DBL_MIN, DBL_MAX, "auto", "v-step; auto: 1/L" }
+static const blv_param fixed_point_params[] = {STEPS_XY, STEP_V, INNER, LINEAR(1), BLV_LAST_PARAM};
 
-static const blv_param fixed_point_params[] = {STEPS_XY, STEP_V, INNER, LINEAR(1), LAST};
+#define FIXED_POINT_FIELDS .hint = "lower step_x, step_y or step_v", COMMON_FIELDS
 
 const blv_solver blv_solver_aid_fp = {
     BLV_SIZED(blv_solver),
     .name = "aid-fp",
     .summary = "inner gradient steps, then fixed point steps for the linear system",
     .citation = "R. Grazzi, L. Franceschi, M. Pontil, S. Salzo, ICML 2020 (AID-FP)",
-    .group = "double-loop",
-    .hint = "lower step_x, step_y or step_v",
     .uses = NEEDS,
-    .state_size = sizeof(aid),
     .params = fixed_point_params,
     .open = open_fixed_point,
-    .prepare = prepare_fixed_point,
-    .step = aid_step,
+    FIXED_POINT_FIELDS,
 };
 
 const blv_solver blv_solver_amigo = {
@@ -303,21 +300,30 @@ const blv_solver blv_solver_amigo = {
     .name = "amigo",
     .summary = "inner stochastic steps on y, then on v, both from where they were",
     .citation = "M. Arbel, J. Mairal, ICLR 2022 (AmIGO)",
-    .group = "double-loop",
-    .hint = "lower step_x, step_y or step_v",
     .uses = NEEDS | BLV_IS_STOCHASTIC,
-    .state_size = sizeof(aid),
     .params = fixed_point_params,
     .open = open_amigo,
-    .prepare = prepare_fixed_point,
-    .step = aid_step,
+    FIXED_POINT_FIELDS,
 };
 
-#define ETA                                                                                        \
-    {                                                                                              \
-        "eta", BLV_REAL, FIELD(steps.v), "auto", DBL_MIN, DBL_MAX, "auto",                         \
-            "in place of H^-1; auto: 1/L"                                                          \
-    }
+static const blv_param bcsr_params[] = {
+    STEPS_XY,
+    STEP_V,
+    BLV_COUNT("inner", inner, "5", "y-steps in an iteration"),
+    BLV_COUNT("linear", linear, "3", "v-steps in an iteration"),
+    BLV_LAST_PARAM,
+};
+
+const blv_solver blv_solver_bcsr = {
+    BLV_SIZED(blv_solver),
+    .name = "bcsr",
+    .summary = "for coresets: a few steps on y and v, then a projected step on the weights",
+    .citation = "J. Hao, K. Ji, M. Liu, NeurIPS 2023",
+    .uses = NEEDS | BLV_IS_STOCHASTIC,
+    .params = bcsr_params,
+    .open = open_bcsr,
+    FIXED_POINT_FIELDS,
+};
 
 static const blv_param neumann_params[] = {
     STEPS_XY,
@@ -325,7 +331,7 @@ static const blv_param neumann_params[] = {
     INNER,
     {"linear", BLV_INT, FIELD(linear), "auto", 0, 9e15, "auto",
      "K: products with H; auto: until a twentieth of fy is left, at most 1000"},
-    LAST,
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_aid_neumann = {
@@ -333,31 +339,25 @@ const blv_solver blv_solver_aid_neumann = {
     .name = "aid-neumann",
     .summary = "inner gradient steps, then a Neumann sum for the linear system",
     .citation = "K. Ji, J. Yang, Y. Liang, ICML 2021; J. Lorraine, P. Vicol, D. Duvenaud, 2020",
-    .group = "double-loop",
     .hint = "lower eta, step_x or step_y",
     .bias = "the Neumann sum is cut off: (1 - mu eta)^linear of H^-1 fy is missing",
     .uses = NEEDS,
-    .state_size = sizeof(aid),
     .params = neumann_params,
     .open = open_neumann,
-    .prepare = prepare_neumann,
-    .step = aid_step,
+    COMMON_FIELDS,
 };
 
-static const blv_param one_step_params[] = {STEPS_XY, ETA, INNER, LAST};
+static const blv_param one_step_params[] = {STEPS_XY, ETA, INNER, BLV_LAST_PARAM};
 
 const blv_solver blv_solver_t1_t2 = {
     BLV_SIZED(blv_solver),
     .name = "t1-t2",
     .summary = "inner gradient steps, then v = eta fy: cheap and biased",
     .citation = "J. Luketina, M. Berglund, K. Greff, T. Raiko, ICML 2016 (T1-T2)",
-    .group = "double-loop",
     .hint = "lower step_x, step_y or eta",
     .bias = "ends where fx - eta J fy is zero: eta fy is taken for H^-1 fy",
     .uses = NEEDS,
-    .state_size = sizeof(aid),
     .params = one_step_params,
     .open = open_one_step,
-    .prepare = aid_prepare,
-    .step = aid_step,
+    COMMON_FIELDS,
 };

@@ -49,7 +49,7 @@ static blv_error bome_open(blv_run *run, void *state) {
     BLV_CHECK(blv_state_iterate(run, "z", BLV_LEVEL_Y, &s->z));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->d));
     BLV_CHECK(blv_penalty_open(run, &s->at));
-    BLV_CHECK(blv_inner_open(run, &s->inner, s->inner.steps < 0, "Lg", "mu"));
+    BLV_CHECK(blv_inner_open(run, &s->inner, s->inner.steps < 0));
     BLV_CHECK(blv_state_scalars(run, "lambda", &s->lambda, "L_f", &s->L_f, "auto_step_x",
                                 &s->step_x, "auto_step_y", &s->step_y, NULL));
     BLV_CHECK(

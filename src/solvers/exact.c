@@ -89,11 +89,6 @@ static blv_error exact_open(blv_run *run, void *state) {
     return BLV_OK;
 }
 
-static blv_lbfgs_result start(blv_run *run, exact *s) {
-    blv_lbfgs_problem phi = phi_of(run, s);
-    return blv_lbfgs_start(s->lbfgs, &phi, blv_run_x(run), 0.0);
-}
-
 /* A callback's code: negative from the objective, where it is fatal; positive from it at the start,
  * where there is no step to shorten; positive from the projection. */
 static blv_flow flow_of(const exact *s, const blv_lbfgs_result *r) {
@@ -111,7 +106,8 @@ static blv_flow exact_step(blv_run *run, void *state) {
     blv_lbfgs_result r = {.end = BLV_LBFGS_ITERATING};
 
     if (blv_run_iteration(run) == 0) {
-        r = start(run, s);
+        blv_lbfgs_problem phi = phi_of(run, s);
+        r = blv_lbfgs_start(s->lbfgs, &phi, x, 0.0);
         s->first = r.stationarity;
     }
     BLV_TRY(flow_of(s, &r));

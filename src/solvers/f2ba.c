@@ -34,7 +34,6 @@ static blv_error f2ba_open(blv_run *run, void *state) {
 static blv_flow f2ba_prepare(blv_run *run, void *state) {
     f2ba *s = state;
     BLV_TRY(blv_penalized_prepare(run, &s->inner));
-    blv_penalized_start(run, &s->inner);
     s->guard.unit = blv_move_unit(&s->inner.constants);
     if (isnan(s->step_x))
         s->step_x = blv_covering_step(s->inner.constants.L_phi, blv_inner_covered(&s->inner.lower));
@@ -47,7 +46,6 @@ static blv_flow f2ba_step(blv_run *run, void *state) {
     blv_metrics *m = blv_run_metrics(run);
     blv_penalty_look look;
     BLV_TRY(blv_penalized_gradient(run, &s->inner, x, false, s->G, &s->guard, &look));
-    blv_penalty_report(m, &look);
     m->d_norm = look.G_norm;
     m->step_y = 1.0 / s->inner.lower.L;
     m->step_x = blv_guard_step(&s->guard, &s->step_x, 1.0, look.batch, s->G, look.G_norm);

@@ -59,10 +59,8 @@ static blv_error itd_open(blv_run *run, void *state) {
     s->T = (double)s->T_max;
     BLV_CHECK(blv_state_scalars(run, "inner_steps", &s->T, "left", &s->left, NULL));
     BLV_CHECK(blv_hypergradient_terms_open(run, &s->at));
-    if (s->momentum > 0.0) {
-        BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->y_before));
-        BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->p_next));
-    }
+    if (s->momentum > 0.0)
+        BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &s->y_before, &s->p_next, NULL));
     BLV_CHECK(blv_trajectory_open(run, s->room, s->at.g_batches, &s->points));
     blv_run_note(run, "the trajectory has room for %zu points of y besides the last: %.3g MB",
                  s->room, 1e-6 * (double)blv_trajectory_bytes(s->points));

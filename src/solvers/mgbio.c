@@ -57,7 +57,7 @@ static blv_error mgbio_open(blv_run *run, void *state) {
     BLV_CHECK(blv_steps_open(run, &s->steps, BLV_STEPS_XY, false));
     BLV_CHECK(blv_pair_guard_open(run, &s->guard));
     if (!is_explicit(run, s))
-        return blv_run_linear_work(run, BLV_LEVEL_Y, BLV_MINRES_VECTORS, &s->minres);
+        return blv_run_linear_work(run, BLV_MINRES_VECTORS, &s->minres);
     BLV_CHECK(blv_matrices_fit(run, false));
     BLV_CHECK(blv_matrices_open(run, &s->matrices));
     BLV_CHECK(blv_dense_system_open(run, &s->system));
@@ -74,12 +74,10 @@ static blv_flow mgbio_prepare(blv_run *run, void *state) {
 
 /* v = H \ fy */
 static blv_flow solve(blv_run *run, mgbio *s, const blv_batch *batch, double *r_norm) {
-    blv_adjoint_result r = {.r_norm = NAN};
+    blv_adjoint_result r;
     if (s->H) {
         BLV_TRY(blv_matrices_fill(run, &s->matrices, batch, s->out.x, s->out.y, s->H, NULL));
-        r.singular = !blv_dense_system_factor(&s->system, s->H);
-        if (!r.singular)
-            BLV_TRY(blv_dense_system_solve(&s->system, s->H, s->at.fy, s->out.v, &r.r_norm));
+        BLV_TRY(blv_dense_system_factor(&s->system, s->H, s->at.fy, s->out.v, &r));
     } else {
         BLV_TRY(blv_adjoint_minres(run, s->minres, batch, s->out.x, s->out.y, s->at.fy, s->out.v,
                                    &s->limits, &r));

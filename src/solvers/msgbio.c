@@ -57,11 +57,8 @@ static blv_error open_estimate(blv_run *run, const char *name, blv_level level, 
 static blv_error open_old_point(blv_run *run, msgbio *s) {
     BLV_CHECK(blv_state_vec(run, "x before", BLV_LEVEL_X, &s->x_old));
     BLV_CHECK(blv_state_vec(run, "y before", BLV_LEVEL_Y, &s->y_old));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->x_now));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->y_now));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->fx_old));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->fy_old));
-    return blv_scratch_vec(run, BLV_LEVEL_Y, &s->gy_old);
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &s->x_now, &s->fx_old, NULL));
+    return blv_scratch_vecs(run, BLV_LEVEL_Y, &s->y_now, &s->fy_old, &s->gy_old, NULL);
 }
 
 static blv_error open_clip(blv_run *run, msgbio *s) {
@@ -255,6 +252,12 @@ static const blv_param params[] = {
 static const blv_param vr_params[] = {
     PARAMS("of eta_t = k/(m+t)^(1/3); auto: m^(1/3)", "factor of eta_t^2 in the estimate", "0.05")};
 
+#define COMMON_FIELDS                                                                              \
+    .hint = "lower gamma or lambda",                                                               \
+    .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,                  \
+    .state_size = sizeof(msgbio), .open = msgbio_open, .prepare = msgbio_prepare,                  \
+    .step = msgbio_step
+
 const blv_solver blv_solver_msgbio = {
     BLV_SIZED(blv_solver),
     .name = "msgbio",
@@ -262,13 +265,8 @@ const blv_solver blv_solver_msgbio = {
     .citation = "F. Huang, On momentum-based gradient methods for bilevel optimization with "
                 "nonconvex lower-level, Algorithm 2",
     .group = "single-loop",
-    .hint = "lower gamma or lambda",
-    .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,
-    .state_size = sizeof(msgbio),
     .params = params,
-    .open = msgbio_open,
-    .prepare = msgbio_prepare,
-    .step = msgbio_step,
+    COMMON_FIELDS,
 };
 
 const blv_solver blv_solver_vr_msgbio = {
@@ -278,11 +276,6 @@ const blv_solver blv_solver_vr_msgbio = {
     .citation = "F. Huang, On momentum-based gradient methods for bilevel optimization with "
                 "nonconvex lower-level, Algorithm 3",
     .group = "variance-reduced",
-    .hint = "lower gamma or lambda",
-    .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,
-    .state_size = sizeof(msgbio),
     .params = vr_params,
-    .open = msgbio_open,
-    .prepare = msgbio_prepare,
-    .step = msgbio_step,
+    COMMON_FIELDS,
 };

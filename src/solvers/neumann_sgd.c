@@ -18,7 +18,6 @@
 #include "blocks/neumann.h"
 #include "blocks/param_rows.h"
 #include "blocks/schedule.h"
-#include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
 #include <math.h>

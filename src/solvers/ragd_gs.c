@@ -63,7 +63,6 @@ static blv_error ragd_gs_open(blv_run *run, void *state) {
 static blv_flow ragd_gs_prepare(blv_run *run, void *state) {
     ragd_gs *s = state;
     BLV_TRY(blv_penalized_prepare(run, &s->inner));
-    blv_penalized_start(run, &s->inner);
     blv_momentum_set(&s->outer, &s->inner.constants);
     if (s->xk)
         blv_vec_copy(s->xk, blv_run_x(run));
@@ -73,8 +72,10 @@ static blv_flow ragd_gs_prepare(blv_run *run, void *state) {
 }
 
 static void begin_epoch(blv_run *run, ragd_gs *s) {
-    if (!s->warm)
-        blv_penalized_clear(run, &s->inner);
+    if (!s->warm) {
+        blv_vec_fill(blv_run_y(run), 0.0);
+        blv_vec_fill(s->inner.z, 0.0);
+    }
     if (s->Hc_auto)
         s->Hc = 0.0;
     s->spread = s->looked = 0.0;
@@ -97,7 +98,7 @@ static void learn_Hc(ragd_gs *s, const blv_penalty_look *look) {
 }
 
 /* An iteration that takes G at wbar, for Lemma 5. */
-static blv_flow look_at_average(blv_run *run, ragd_gs *s, blv_metrics *m) {
+static blv_flow look_at_average(blv_run *run, ragd_gs *s) {
     blv_penalty_look look;
     BLV_TRY(blv_penalized_gradient(run, &s->inner, s->wbar, false, s->G, NULL, &look));
     double gap = blv_distance(s->room, s->G, s->average_G);
@@ -105,7 +106,6 @@ static blv_flow look_at_average(blv_run *run, ragd_gs *s, blv_metrics *m) {
     if (s->spread > 0.0)
         s->Hc = fmax(s->Hc, gap * (1.0 + s->nu) / pow(s->spread, 0.5 * (1.0 + s->nu)));
     s->looked = s->outer.k;
-    blv_penalty_report(m, &look);
     return BLV_GO;
 }
 
@@ -142,9 +142,8 @@ static blv_flow ragd_gs_step(blv_run *run, void *state) {
     m->d_norm = s->d_norm;
     m->step_y = 1.0 / s->inner.lower.L;
     if (look_is_due(s))
-        return look_at_average(run, s, m);
+        return look_at_average(run, s);
     BLV_TRY(blv_penalized_gradient(run, &s->inner, o->w, s->Hc_auto, s->G, NULL, &look));
-    blv_penalty_report(m, &look);
     BLV_TRY(blv_momentum_check(run, o, s->G, look.batch, &again));
     if (again)
         return BLV_GO;

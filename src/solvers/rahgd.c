@@ -39,8 +39,8 @@ static blv_error rahgd_open(blv_run *run, void *state) {
     bool estimate = isnan(s->inner.L) || isnan(s->inner.mu) || isnan(s->outer.L);
     BLV_CHECK(blv_state_vec(run, "v", BLV_LEVEL_Y, &s->v));
     BLV_CHECK(blv_hypergradient_terms_open(run, &s->at));
-    BLV_CHECK(blv_run_linear_work(run, BLV_LEVEL_Y, BLV_CG_VECTORS, &s->cg));
-    BLV_CHECK(blv_inner_open(run, &s->inner, true, "Lg", "mu"));
+    BLV_CHECK(blv_run_linear_work(run, BLV_CG_VECTORS, &s->cg));
+    BLV_CHECK(blv_inner_open(run, &s->inner, true));
     BLV_CHECK(blv_momentum_open(run, blv_run_x(run), &s->outer));
     BLV_CHECK(blv_state_scalar(run, "last_d_norm", &s->d_norm));
     return estimate ? blv_constants_open(run, &s->work) : BLV_OK;

@@ -26,8 +26,6 @@
 #include "solvers/builtin_solvers.h"
 #include "space/step_checks.h"
 
-#include <math.h>
-
 typedef struct s_tfbo {
     double alpha0, beta0, gamma0, eta_x, eta_y, eta_v;
     int scale;

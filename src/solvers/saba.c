@@ -29,18 +29,17 @@ typedef struct saba {
 static blv_error saba_open(blv_run *run, void *state) {
     saba *s = state;
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->fx));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &s->fx, &s->jv, NULL));
     BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &s->fy, &s->gy, &s->hv, &s->r, NULL));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->jv));
     BLV_CHECK(blv_saga_open(run, "f batch", BLV_LEVEL_X, 2,
                             (const blv_level[]){[FX] = BLV_LEVEL_X, [FY] = BLV_LEVEL_Y}, &s->f));
     BLV_CHECK(blv_saga_open(
         run, "g batch", BLV_LEVEL_Y, 3,
         (const blv_level[]){[GY] = BLV_LEVEL_Y, [HV] = BLV_LEVEL_Y, [JV] = BLV_LEVEL_X}, &s->g));
-    if (blv_saga_bytes(&s->f) + blv_saga_bytes(&s->g) > 0)
+    const size_t bytes = blv_saga_bytes(&s->f) + blv_saga_bytes(&s->g);
+    if (bytes > 0)
         blv_run_note(run, "tables of %zu blocks of f and %zu of g take %.1f MiB", s->f.blocks,
-                     s->g.blocks,
-                     (double)(blv_saga_bytes(&s->f) + blv_saga_bytes(&s->g)) / 1048576.0);
+                     s->g.blocks, (double)bytes / 1048576.0);
     BLV_CHECK(blv_pair_guard_open(run, &s->guard));
     return blv_steps_open(run, &s->steps, BLV_STEPS_XYV, false);
 }

@@ -12,7 +12,9 @@
 #include "blocks/hessian_average.h"
 #include "blocks/pair_guard.h"
 #include "blocks/param_rows.h"
+#include "blocks/recursive.h"
 #include "core/sampler.h"
+#include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 #include "space/distance.h"
 
@@ -28,19 +30,16 @@ typedef struct stable {
     blv_hessian_average curvature;
     blv_hypergradient_terms at;
     blv_vec *v;
-    blv_vec *x_old, *y_old, *x_now, *y_now; /* z_{t-1}, z_t */
-    blv_vec *moved, *drift;                 /* x' - x, and how far y*(x) moves */
+    blv_old_point old, now; /* z_{t-1}, z_t */
+    blv_vec *moved, *drift; /* x' - x, and how far y*(x) moves */
 } stable;
 
 static blv_error stable_open(blv_run *run, void *state) {
     stable *s = state;
     BLV_CHECK(blv_state_vec(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_state_vec(run, "x before", BLV_LEVEL_X, &s->x_old));
-    BLV_CHECK(blv_state_vec(run, "y before", BLV_LEVEL_Y, &s->y_old));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->x_now));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->y_now));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->moved));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->drift));
+    BLV_CHECK(blv_old_point_open(run, &s->old));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &s->now.x, &s->moved, NULL));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &s->now.y, &s->drift, NULL));
     BLV_CHECK(blv_hypergradient_terms_open(run, &s->at));
     BLV_CHECK(blv_steps_open(run, &s->steps, BLV_STEPS_XY, false));
     BLV_CHECK(blv_pair_guard_open(run, &s->guard));
@@ -65,7 +64,7 @@ static blv_flow stable_step(blv_run *run, void *state) {
     blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *d = p->fx;
     blv_metrics *m = blv_run_metrics(run);
     const blv_batch *bf = blv_sampler_next(p->f_batches), *bg = blv_sampler_next(p->g_batches);
-    blv_point here = {x, y}, before = {s->x_old, s->y_old};
+    blv_point here = {x, y}, before = {s->old.x, s->old.y};
     bool first = blv_run_iteration(run) == 0;
     double tau = first ? 1.0 : s->tau;
 
@@ -81,18 +80,17 @@ static blv_flow stable_step(blv_run *run, void *state) {
     const double decay = blv_steps_decay(run, &s->steps, noise);
     BLV_TRY(blv_pair_guard_steps(run, &s->guard, &s->steps, decay, noise, &pair));
 
-    blv_vec_copy(s->x_now, x);
-    blv_vec_copy(s->y_now, y);
+    blv_old_point_keep(run, &s->now);
     BLV_TRY(blv_move(run, x, m->step_x, d));
-    double x_moved = blv_distance(s->moved, x, s->x_now);
+    double x_moved = blv_distance(s->moved, x, s->now.x);
     blv_hessian_average_cross_transposed(run, &s->curvature, s->moved, p->hv);
     BLV_TRY(blv_hessian_average_solve_more(&s->curvature, p->hv, s->drift));
     BLV_TRY(blv_move_to(run, y, 3, (const double[]){1.0, -m->step_y, -1.0},
                         (const blv_vec *const[]){y, p->gy, s->drift}));
     blv_pair_guard_moved(&s->guard, x_moved, m->step_y * m->gy_norm);
     blv_hessian_average_keep(run, &s->curvature);
-    blv_vec_swap(s->x_old, s->x_now);
-    blv_vec_swap(s->y_old, s->y_now);
+    blv_vec_swap(s->old.x, s->now.x);
+    blv_vec_swap(s->old.y, s->now.y);
     return BLV_GO;
 }
 

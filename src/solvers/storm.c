@@ -24,7 +24,6 @@
 #include "blocks/param_rows.h"
 #include "blocks/recursive.h"
 #include "blocks/steps.h"
-#include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
 #include <math.h>

@@ -11,8 +11,6 @@
 #include "base/instructions.h"
 #include "bilevel/space.h"
 
-#include <stdbool.h>
-
 #define BLV_HOST_GROUP 32
 
 /* What a loop works on. Each loop reads the members that its comment in the table names. */
