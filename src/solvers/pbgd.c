@@ -10,12 +10,13 @@
  * auto (ours): step_z = 1/L, step_y = 1/(L_f + gamma L), and step_x = 1/(2 L_x), where L_x is the
  * curvature of f + gamma (g - min g) in x with y held: y follows only slowly, so that what x feels
  * is this; or that of Phi, where it is larger, but not on batches of a g with many minimizers,
- * where its estimate is chance. L is raised when the steps of z meet more. One batch of f and one
- * of g serve the whole iteration. On batches, and where g has many minimizers, automatic y and z
- * take one step each, of the same length but for gamma, at the old point. What is noise in both
- * then cancels in gx(x,y) - gx(x,z), where it is multiplied by gamma; and so does what both have
- * still to go: with a z that runs ahead of y every loss of a network's row is smaller at z, and all
- * their weights fall. On batches all steps decay as (1 + t/hold)^-1/2. */
+ * where its estimate is chance, and where gamma is smaller: it multiplies noise. L is raised when
+ * the steps of z meet more. One batch of f and one of g serve the whole iteration. On batches, and
+ * where g has many minimizers, automatic y and z take one step each, of the same length but for
+ * gamma, at the old point. What is noise in both then cancels in gx(x,y) - gx(x,z), where it is
+ * multiplied by gamma; and so does what both have still to go: with a z that runs ahead of y every
+ * loss of a network's row is smaller at z, and all their weights fall. On batches all steps decay
+ * as (1 + t/hold)^-1/2. */
 #include "blocks/constants.h"
 #include "blocks/guard.h"
 #include "blocks/inner.h"
@@ -75,12 +76,14 @@ static blv_flow pbgd_prepare(blv_run *run, void *state) {
     if (!s->work)
         return BLV_GO;
     blv_constants c;
-    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, &s->gamma, 30.0, true, &c));
+    const bool noisy = s->many && blv_sampler_batch(s->at.g_batches) > 0;
+    const double factor = noisy ? 3.0 : 30.0;
+    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, &s->gamma, factor, true, &c));
     s->L_f = c.L_f;
     s->L = c.L;
     s->guard.unit = blv_move_unit(&c);
     set_steps(s);
-    if (s->many && blv_sampler_batch(s->at.g_batches) > 0)
+    if (noisy)
         c.L_phi = c.L_x;
     if (isnan(s->step_x))
         s->step_x = 0.5 / (c.doubt * fmax(c.L_x, c.L_phi));
@@ -126,8 +129,8 @@ static blv_flow pbgd_step(blv_run *run, void *state) {
 
 static const blv_param params[] = {
     BLV_POSITIVE_AUTO("gamma", gamma,
-                      "penalty; the bias of the result is of order 1/gamma; auto: 30 L_f/mu, and "
-                      "30 where all steps are given"),
+                      "penalty; the bias of the result is of order 1/gamma; auto: 30 L_f/mu (on "
+                      "batches of networks 3 L_f/L), and 30 where all steps are given"),
     BLV_POSITIVE_AUTO("step_x", step_x, "x-step"),
     BLV_POSITIVE_AUTO("step_y", step_y, "y-step"),
     BLV_POSITIVE_AUTO("step_z", step_z, "step of the auxiliary point; auto: 1/L"),
