@@ -78,8 +78,11 @@ suite ends '"problem": "quadratic", "metric": "f", "limit": {"calls": 100}, "see
     stored gone soba/untuned 0 '[0,0,0,10,9,0.5]'
     stored easy soba/gone 0 '[0,0,0,10,9,0.5]'
 } >ends.jsonl
-judge ends --no-plots
-cp out ends.out
+judge ends
+if command -v gnuplot >/dev/null; then # for each variant one for no paper, for P and for Q
+    [ "$(grep -c '<svg' ends/index.html)" -eq 6 ] || fail "index.html: not 6 figures"
+    grep -q 'aid-cg (1 of 3 diverged)' ends/index.html || fail "index.html: no bar of the sweep"
+fi
 out_has "vrbo/untuned did not run: no gradients"
 claim alike "soba ended at 1, and saba is within 0.1 % of that"
 claim "by a factor" "soba ended at 1; of the others saba ended at 1.0005 (alike)"
@@ -164,7 +167,8 @@ awk -F, '$3 == "saba/untuned" && $4 == 0.1 && $5 == 5 && $6 == 2 { ok = 1 } END 
 
 # ---- What suites may leave out: claims, columns that are asked for, a level of the suite
 suite bare '"problem": "quadratic", "metric": "test_accuracy", "level": 0.6, "limit": {"iterations": 10}, "seeds": 2,
- "show": ["grad_norm"]' '' '{"solver": "soba", "untuned": true}, {"solver": "saba", "untuned": true}' >bare.json
+ "show": ["grad_norm", "a", "b", "c", "d", "e", "f", "last", "too many"]' '' '{"solver": "soba", "untuned": true},
+ {"solver": "saba", "untuned": true}, {"solver": "vrbo", "grid": {"step_x": [1]}}' >bare.json
 {
     facts bare 2 '"limit":"iterations","amount":10,"least":[],' grad_norm
     stored "" soba/untuned 0 '[0,0,0,1],[10,1,10,0.5]'
