@@ -116,7 +116,11 @@ static void test_delimiters(void **state) {
     check_edge(&(edge){.text = "1,5;2,5\n1,25;3\n", .recipe = one});
     check_edge(&(edge){.text = "\"1,5\";\"2,5\"\n\"1,25\";\"3,5\"\n", .recipe = one});
     check_edge(&(edge){.text = "1,2\r", .recipe = one});
-    CHECK({.text = "a,b;c,d\n1,e;c,0\n2,e;f,1\n",
+    check_edge(&(edge){.text = "1,5;2,5", .recipe = one});
+    check_edge(&(edge){.text = "1,5 ;2,5\n\"1,25\";3\n", .recipe = one});
+    CHECK({.text = "a,b,c;d\n1,2,3;4\n5,6,3;4\n",
+           .recipe = "number\ta\t-\t0\nnumber\tb\t-\t0\nlabel\tc;d\n"},
+          {.text = "a,b;c,d\n1,e;c,0\n2,e;f,1\n",
            .recipe = "number\ta\t-\t0\ncategory\tb;c\t0\t2\te;c\te;f\nlabel\td\n"},
           {.text = "x\n1,\n2,\n", .said = "line 2, column 2 of 2: expected a label, found nothing"},
           {.text = "1,2\r3,4", .said = "line 1: its end is a carriage return alone"},
@@ -196,6 +200,7 @@ static void test_damaged_recipes(void **state) {
         "number\tx\t0\t/\n",
         "number\tx\t0\t00\n",
         "number\tx\tinf\t0\n",
+        "number\tx\t1e999\t0\n",
         "number\tx\t0q\t0\n",
         "number\tx\t-1-\t0\n",
         "auto\tx\t0\t0\n",
@@ -233,6 +238,12 @@ static void test_recipes(void **state) {
           {.text = "x,label\nw,a\n,b\n",
            .said = "no column is left for the features",
            .options = {.recipe = "category\tx\t0\t0\n" LABEL}},
+          {.text = "x,label\n1,a\n2,b\n",
+           .recipe = "number\tx\t-\t0\n" LABEL,
+           .options = {.recipe = "number\t\t-\t0\nlabel\t\n"}},
+          {.text = "x,label\n1,\n2,b\n",
+           .said = "expected a label, found nothing; label none reads the rows without labels",
+           .options = {.recipe = "number\tx\t-\t0\n" LABEL}},
           {.text = "1,5,a\n2,6,b\n",
            .said = "3 columns are more than the rows of the training have",
            .options = {.recipe = "number\t\t-\t0\nlabel\t\n"}},
