@@ -230,7 +230,7 @@ printf '{"suite": "held", ' >cut.json
 refused "cut.json: line 1, column 18" bench ./cut.json -o wrong --no-store
 refused "suite more runs coreset, which has no limit" bench ./more.json --seconds 1 -o wrong --no-store
 
-# ---- All solvers, those that refuse the problem too: a line of progress and a row for each
+# ---- All solvers: a line of progress and a row for each
 suite all '"problem": "quadratic", "problem_set": {"dx": 2, "dy": 2, "terms": 4}, "limit": {"iterations": 1}, "seeds": 1,
  "points": 1, "certify": "never", "metric": "f"' '' '{"solver": "soba", "untuned": true, "published": {"step_x": 0.1}}' >all.json
 run 0 bench ./all.json --solvers all --no-store --no-plots -o all --progress lines
@@ -246,6 +246,16 @@ run 0 bench ./all.json --solvers all --no-store --no-plots -o all --jobs 2
 [ "$(grep -c '"kind":"run"' all/points.jsonl)" -eq "$solvers" ] || fail "$case_name: other runs"
 head -n 3 all/points.jsonl >first
 same kept first
+# Where the lower level has many minimizers most of them refuse: they have no row and a reason, and
+# the others have no gradient
+sed 's/"quadratic"/"non-singleton"/;s/"problem_set": {[^}]*},//;s/"never"/"points"/;s/"metric": "f"/&, "show": ["phi", "grad_norm"]/' \
+    all.json >many.json
+run 0 bench ./many.json --solvers all --no-store --no-plots -o many
+refused=$(grep -c '"refused":"' many/points.jsonl)
+[ "$refused" -gt 10 ] || fail "$case_name: $refused solvers refuse"
+[ "$(grep -c ' did not run: ' out)" -eq "$refused" ] || fail "$case_name: not a reason for each that refuses"
+rows=$(grep -cE '^[a-z0-9-]+/(untuned|published) .* - .* [01] of 1$' out)
+[ $((rows + refused)) -eq "$solvers" ] || fail "$case_name: $rows rows and $refused that refuse"
 # --grid none: what is tuned is left out
 sed 's/"untuned": true/&, "grid": {"step_x": [0.1, 0.01]}/' all.json >tuned.json
 run 0 bench ./tuned.json --grid none --no-store --no-plots -o none
