@@ -52,13 +52,17 @@ suite ends '"problem": "quadratic", "metric": "f", "limit": {"calls": 100}, "see
  {"text": "change", "who": ["aid-fp"], "of": ["aid-cg"], "by": "change"},
  {"text": "no sweep", "who": ["soba"], "of": ["aid-fp"], "by": "spread"},
  {"text": "absent", "who": ["vrbo"], "of": ["*"], "by": "end"},
+ {"text": "nobody is named", "who": ["*/gone"], "of": ["soba"], "by": "end"},
+ {"text": "nothing usual", "who": ["ttsa"], "of": ["aid-fp"], "by": "change"},
+ {"text": "first to little", "who": ["soba"], "of": ["saba"], "by": "calls", "metric": "grad_norm", "level": 2.5},
  {"text": "of nobody", "who": ["soba"], "of": ["soba"], "by": "end"},
  {"text": "tuned ones", "who": ["*/published"], "of": ["*/untuned"], "by": "end"},
  {"text": "accuracy", "who": ["soba"], "of": ["saba"], "by": "end", "metric": "val_accuracy", "paper": "P"}' '
  {"solver": "soba", "untuned": true, "published": {"step_x": 0.1}}, {"solver": "saba", "untuned": true},
  {"solver": "vrbo", "untuned": true},
  {"solver": "aid-cg", "untuned": true, "sweep": {"keys": ["inner"], "values": [1, 2, 3]}},
- {"solver": "aid-fp", "untuned": true, "sweep": {"keys": ["inner"], "values": [1, 2]}}' >ends.json
+ {"solver": "aid-fp", "untuned": true, "sweep": {"keys": ["inner"], "values": [1, 2, 9]}},
+ {"solver": "ttsa", "sweep": {"keys": ["step_x"], "values": [1]}}' >ends.json
 {
     facts ends 1 '"limit":"calls","amount":100,"least":[],' f grad_norm val_accuracy
     # from 10 to its end in 100 calls and 2 s; halfway soba is at 2
@@ -73,6 +77,8 @@ suite ends '"problem": "quadratic", "metric": "f", "limit": {"calls": 100}, "see
         stored $variant aid-fp/untuned 0 '[0,0,0,10,9,0.5],[40,2,100,4,1,0.5]'
         stored $variant aid-fp/inner=1 0 '[0,0,0,10,9,0.5],[40,2,100,5,1,0.5]'
         stored $variant aid-fp/inner=2 0 '[0,0,0,10,9,0.5],[40,2,100,7,1,0.5]'
+        stored $variant aid-fp/inner=9 0 '' '"refused":"it is too many",'
+        stored $variant ttsa/step_x=1 0 '[0,0,0,10,9,0.5],[40,2,100,7,1,0.5]'
         stored $variant vrbo/untuned 0 '' '"refused":"no gradients",'
     done
     stored gone soba/untuned 0 '[0,0,0,10,9,0.5]'
@@ -100,6 +106,9 @@ claim spread "aid-cg failed for a value of the sweep; of the others aid-fp chang
 claim change "aid-fp changed by 50.00 % to the mean of the sweep; of the others aid-cg failed for a value of the sweep"
 claim "no sweep" "soba did not run"
 claim absent "vrbo did not run"
+claim "nobody is named" "what it is compared with did not run"
+claim "nothing usual" "ttsa did not run"
+claim "first to little" "soba reached 2.5 after 100 calls, and saba is within 0.1 % of that"
 claim "of nobody" "what it is compared with did not run"
 claim "tuned ones" "soba/published ended at 3; of the others soba/untuned ended at 1 (3 times higher)"
 claim accuracy "soba ended at 0.75; of the others saba ended at 0.5 (+25.00 points)"
@@ -108,7 +117,7 @@ grep -q '| \[`c`\](#ends) | alike | \*\*cannot be told\*\* | alike | - | 1 |' en
     fail "verdicts.md: no row of the first claim"
 grep -q '^P	| .* | accuracy | .* | +25.00 points | ' ends/verdicts.md || fail "verdicts.md: no row of a paper"
 [ "$(grep -c '^' ends/regret.csv)" -eq 1 ] || fail "regret.csv has times to a Phi that nobody knows"
-[ "$(grep -c '"kind":"run"' ends/stored.jsonl)" -eq 22 ] || fail "runs that the suite does not have are kept"
+[ "$(grep -c '"kind":"run"' ends/stored.jsonl)" -eq 26 ] || fail "runs that the suite does not have are kept"
 
 # A paper: its claims alone, and the rows that these compare
 judge ends --no-plots --paper P
