@@ -150,11 +150,95 @@ static void test_tables_of_one_kind(void **state) {
     blv_dataset_release(d);
 }
 
+/* Features of an array file are mapped where they are as they are wanted; whatever they are, their
+ * numbers are the same. */
+static void test_arrays_of_any_form(void **state) {
+    (void)state;
+    static const double rows[] = {1, 2, 3, 4, 5, 6}, columns[] = {1, 3, 5, 2, 4, 6};
+    static const float single[] = {1, 2, 3, 4, 5, 6};
+    static const int32_t whole[] = {1, 2, 3, 4, 5, 6}, y[] = {0, 1, 0};
+    unsigned char swapped[sizeof rows];
+    for (size_t i = 0; i < sizeof rows; i++)
+        swapped[i] = ((const unsigned char *)rows)[i / 8 * 8 + 7 - i % 8];
+#define DICTIONARY(type, fortran)                                                                  \
+    "{'descr': '" type "', 'fortran_order': " fortran ", 'shape': (3, 2), }"
+    const struct {
+        const char *dictionary;
+        const void *elements;
+        size_t bytes;
+        blv_layout layout;
+        blv_precision precision;
+        bool mapped;
+    } cases[] = {
+        {DICTIONARY("<f8", "False"), rows, sizeof rows, BLV_LAYOUT_AUTO, BLV_F64, true},
+        {DICTIONARY("<f8", "False"), rows, sizeof rows, BLV_LAYOUT_AUTO, BLV_F32, false},
+        {DICTIONARY("<f8", "False"), rows, sizeof rows, BLV_LAYOUT_SPARSE, BLV_F64, false},
+        {DICTIONARY("<f8", "True"), columns, sizeof columns, BLV_LAYOUT_AUTO, BLV_F64, false},
+        {DICTIONARY(">f8", "False"), swapped, sizeof swapped, BLV_LAYOUT_AUTO, BLV_F64, false},
+        {DICTIONARY("<f4", "False"), single, sizeof single, BLV_LAYOUT_AUTO, BLV_F32, true},
+        {DICTIONARY("<f4", "False"), single, sizeof single, BLV_LAYOUT_AUTO, BLV_F64, false},
+        {DICTIONARY("<i4", "False"), whole, sizeof whole, BLV_LAYOUT_AUTO, BLV_F64, false},
+    };
+    static bytes b;
+    char labels[512];
+    make_npy(&b, 1, "{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }", y, sizeof y);
+    snprintf(labels, sizeof labels, "%s", put_file("labels.npy", b.data, b.size));
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char dictionary[128];
+        /* so long that the numbers begin where they may be mapped */
+        snprintf(dictionary, sizeof dictionary, "%-117s", cases[k].dictionary);
+        make_npy(&b, 1, dictionary, cases[k].elements, cases[k].bytes);
+        blv_dataset *d = read_set(
+            put_file("x.npy", b.data, b.size),
+            OPTIONS(.labels = labels, .layout = cases[k].layout, .precision = cases[k].precision));
+        check_values(d, 3, 2, rows);
+        check_classes(d, "0 1 0");
+        assert_int_equal(blv_dataset_view_of(d)->mapped, cases[k].mapped);
+        assert_int_equal(blv_dataset_view_of(d)->dense == NULL,
+                         cases[k].layout == BLV_LAYOUT_SPARSE);
+        blv_dataset_release(d);
+    }
+}
+
+/* An archive with some of the arrays of a sparse matrix has no features, unless another array does.
+ */
+static void test_archives_without_features(void **state) {
+    (void)state;
+    static const int32_t numbers[] = {0, 1, 0};
+    static const double rows[] = {1, 2, 3};
+    static bytes i4, f8, archive;
+    make_npy(&i4, 1, "{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }", numbers,
+             sizeof numbers);
+    make_npy(&f8, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 1), }", rows,
+             sizeof rows);
+    const entry entries[] = {stored("indptr.npy", &i4), stored("y.npy", &i4),
+                             stored("indices.npy", &i4)};
+    for (size_t count = 1; count <= 3; count++) {
+        blv_dataset *d = NULL;
+        blv_message why = {""};
+        make_archive(&archive, entries, count);
+        assert_int_equal(
+            blv_dataset_read(&d, put_file("a.npz", archive.data, archive.size), NULL, &why),
+            BLV_E_NAME);
+        assert_says(&why, "no array of features; expected X, x, data or features, or data, "
+                          "indices, indptr and shape");
+    }
+    const entry with[] = {entries[0], entries[1], entries[2], stored("X.npy", &f8)};
+    make_archive(&archive, with, 4);
+    blv_dataset *d = read_set(put_file("a.npz", archive.data, archive.size), NULL);
+    check_values(d, 3, 1, rows);
+    blv_dataset_release(d);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_join_of_unlike_sets), cmocka_unit_test(test_kinds_are_cut),
-        cmocka_unit_test(test_many_parts),          cmocka_unit_test(test_held_rows),
+        cmocka_unit_test(test_join_of_unlike_sets),
+        cmocka_unit_test(test_kinds_are_cut),
+        cmocka_unit_test(test_many_parts),
+        cmocka_unit_test(test_held_rows),
         cmocka_unit_test(test_tables_of_one_kind),
+        cmocka_unit_test(test_arrays_of_any_form),
+        cmocka_unit_test(test_archives_without_features),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
