@@ -5,7 +5,13 @@
 #ifndef FAULT_CALLS_H
 #define FAULT_CALLS_H
 
-typedef enum fault_kind { FAULT_NONE, FAULT_MEMORY, FAULT_FILE, FAULT_JSON, FAULT_KINDS } fault_kind;
+typedef enum fault_kind {
+    FAULT_NONE,
+    FAULT_MEMORY,
+    FAULT_FILE,
+    FAULT_JSON,
+    FAULT_KINDS
+} fault_kind;
 
 extern const char *const fault_words[FAULT_KINDS]; /* "none", "alloc", "file", "json" */
 
