@@ -252,7 +252,10 @@ json running 0 status
 json $process 0 pid
 refused "is under way: process $process" resume 1 --store live.db
 refused "is under way: process $process" runs rm 1 --store live.db
-sleep 1.3 # rows are written every second
+for i in $(seq 200); do # rows are written every second, on a machine that is not busy
+    [ "$("$sql" live.db "SELECT count(*) FROM trace WHERE iteration > 0")" -gt 0 ] && break
+    sleep 0.1
+done
 kill -9 $process
 wait $process 2>/dev/null
 run 0 runs --store live.db --json

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <sqlite3.h>
@@ -18,7 +19,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-const char *const fault_words[FAULT_KINDS] = {"none", "alloc", "file"};
+const char *const fault_words[FAULT_KINDS] = {"none", "alloc", "file", "json"};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static fault_counts own, *counts = &own;
@@ -37,7 +38,7 @@ static bool fails(fault_kind kind, const char *call) {
         fault_places_note(places, kind, counts->calls[kind]);
     pthread_mutex_unlock(&lock);
     if (now)
-        errno = kind == FAULT_MEMORY ? ENOMEM : EIO;
+        errno = kind == FAULT_FILE ? EIO : ENOMEM;
     return now;
 }
 
@@ -267,6 +268,21 @@ static void wrap_sqlite(void) {
                  {"ftruncate", (sqlite3_syscall_ptr)__wrap_ftruncate}};
     for (size_t i = 0; files && i < sizeof calls / sizeof calls[0]; i++)
         files->xSetSystemCall(files, calls[i].name, calls[i].call);
+}
+
+/* ---- Jansson ---- */
+
+static json_malloc_t json_memory;
+
+static void *json_memory_or_none(size_t n) {
+    return fails(FAULT_JSON, "json") ? NULL : json_memory(n);
+}
+
+void __real_json_set_alloc_funcs(json_malloc_t get, json_free_t give_back);
+void __wrap_json_set_alloc_funcs(json_malloc_t get, json_free_t give_back);
+void __wrap_json_set_alloc_funcs(json_malloc_t get, json_free_t give_back) {
+    json_memory = get;
+    __real_json_set_alloc_funcs(json_memory_or_none, give_back);
 }
 
 /* ---- Plans ---- */
