@@ -73,11 +73,6 @@ void *blv_list_room(blv_list *list, size_t more, size_t item_size);
 /* The items, without spare room; the list is empty then. */
 void *blv_list_take(blv_list *list, size_t item_size);
 
-/* BLV_E_MEMORY with its message unless ok. */
-static inline blv_error blv_need_memory(bool ok, blv_message *why) {
-    return ok ? BLV_OK : blv_explain_memory(why);
-}
-
 /* ---- Sets ---- */
 
 /* An empty set; NULL when memory is short. */

@@ -76,8 +76,7 @@ static blv_error set_layout(blv_dataset *d, blv_layout layout, const char *name,
 static blv_error narrow(blv_dataset *d, blv_part_name part, size_t count, const char *name,
                         blv_message *why) {
     unsigned char *bytes = blv_dataset_own_values(d);
-    if (!bytes)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(bytes, why));
     for (size_t i = 0; i < count; i++) {
         double wide;
         memcpy(&wide, bytes + i * sizeof wide, sizeof wide);

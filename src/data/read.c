@@ -94,8 +94,7 @@ static blv_error read_input(blv_reading *r) {
 static blv_error open_set(blv_reading *r) {
     BLV_CHECK(blv_input_open(&r->input, r->path, r->why));
     r->dataset = blv_dataset_new();
-    if (!r->dataset)
-        return blv_explain_memory(r->why);
+    BLV_CHECK(blv_need_memory(r->dataset, r->why));
     r->dataset->limit =
         (blv_memory_limit){.most = r->options.max_memory, .file_bytes = blv_input_size(r->input)};
     blv_input_limit(r->input, &r->dataset->limit);

@@ -23,8 +23,7 @@ static blv_error find_columns(sparse_file *f) {
     t->count = f->csv.arff->attribute.count;
     t->named = true;
     t->column = blv_arena_alloc(&t->arena, t->count, sizeof *t->column);
-    if (!t->column)
-        return blv_explain_memory(f->r->why);
+    BLV_CHECK(blv_need_memory(t->column, f->r->why));
     for (size_t j = 0; j < t->count; j++)
         t->column[j].name = blv_attribute_at(&f->csv, j)->name;
     BLV_CHECK(blv_table_find_labels(t));
@@ -49,8 +48,7 @@ static blv_error take_label(sparse_file *f, const blv_csv_field *field) {
 static blv_error take_value(sparse_file *f, size_t j, const blv_csv_field *field) {
     uint32_t *column = blv_list_room(&f->column, 1, sizeof *column);
     double *value = blv_list_room(&f->value, 1, sizeof *value);
-    if (!column || !value)
-        return blv_explain_memory(f->r->why);
+    BLV_CHECK(blv_need_memory(column && value, f->r->why));
     f->is_table |= blv_is_missing(field->text, field->length);
     if (!f->is_table &&
         (blv_decimal(field->text, value) != field->text + field->length || !isfinite(*value)))
@@ -67,8 +65,7 @@ static blv_error take_record(sparse_file *f) {
     const size_t *index = f->csv.arff->index.items;
     blv_csv_field label = {.text = f->csv.arff->zero, .length = 1};
     size_t *start = blv_list_room(&f->row_start, 1, sizeof *start);
-    if (!start)
-        return blv_explain_memory(f->r->why);
+    BLV_CHECK(blv_need_memory(start, f->r->why));
     if (f->t.label != BLV_NO_COLUMN) {
         const blv_texts *levels = &blv_attribute_at(&f->csv, (size_t)f->t.label)->levels;
         if (levels->items.count > 0)
@@ -95,8 +92,7 @@ static blv_error take_records(sparse_file *f) {
     size_t *start = blv_list_room(&f->row_start, 1, sizeof *start);
     BLV_CHECK(blv_arff_open(csv, f->r->input, f->r->why));
     BLV_CHECK(find_columns(f));
-    if (!start)
-        return blv_explain_memory(f->r->why);
+    BLV_CHECK(blv_need_memory(start, f->r->why));
     *start = 0;
     f->row_start.count = 1;
     csv->arff->keep_sparse = true;

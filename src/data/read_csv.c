@@ -40,8 +40,7 @@ static blv_error make_columns(blv_csv_file *f, size_t width) {
     t->named = f->header && width == f->first_count + index;
     t->column = blv_arena_alloc(&t->arena, width, sizeof *t->column);
     f->how = blv_arena_alloc(&t->arena, width, 1);
-    if (!t->column || !f->how)
-        return blv_explain_memory(f->r->why);
+    BLV_CHECK(blv_need_memory(t->column && f->how, f->r->why));
     for (size_t i = 0; i < width; i++)
         t->column[i].name = t->named && i >= index ? f->first[i - index].text : "";
     BLV_CHECK(blv_table_find_labels(t));
@@ -75,8 +74,7 @@ static blv_error take_start(blv_csv_file *f) {
     f->first_count = csv->count;
     f->first_line = csv->line;
     f->first = copy_record(&f->t.arena, csv);
-    if (!f->first)
-        return blv_explain_memory(f->r->why);
+    BLV_CHECK(blv_need_memory(f->first, f->r->why));
     BLV_CHECK(blv_csv_find_names(f));
     BLV_CHECK(blv_csv_next(csv));
     const bool before = f->header;

@@ -136,8 +136,7 @@ static blv_error learn(relearning *l, const blv_dataset_view *v, bool unknown_on
                           ? (double)most
                           : blv_table_median(there, n, c->kind == BLV_KIND_BOOLEAN);
         free(there);
-        if (!well)
-            return blv_explain_memory(why);
+        BLV_CHECK(blv_need_memory(well, why));
     }
     return BLV_OK;
 }

@@ -225,8 +225,7 @@ blv_error blv_dataset_intercept(blv_dataset *dataset, blv_message *why) {
     if (v->columns == UINT32_MAX)
         return blv_explain(why, BLV_E_VALUE, "intercept: there is no room for one more column");
     blv_dataset *wider = blv_dataset_share(dataset);
-    if (!wider)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(wider, why));
     wider->view.columns = v->columns + 1;
     bool ok = v->dense
                   ? blv_dataset_put(wider, BLV_PART_DENSE, blv_dense_rows(v, v->columns + 1, 1.0))

@@ -34,8 +34,7 @@ blv_error blv_add_place(blv_reading *r, uint64_t offset, size_t length) {
     uint64_t *place = r->no_places ? NULL : blv_list_room(&r->place, 1, sizeof *place);
     if (r->no_places)
         return BLV_OK;
-    if (!place)
-        return blv_explain_memory(r->why);
+    BLV_CHECK(blv_need_memory(place, r->why));
     r->no_places = offset >= farthest || length > longest;
     if (r->place.count == 0)
         r->header_bytes = offset;
@@ -53,8 +52,7 @@ blv_error blv_put_places(blv_reading *r) {
     const char *zero = r->zero_label ? r->zero_label : "";
     const size_t length = strlen(r->path) + 1;
     row_source *source = blv_data_alloc(sizeof *source + length + strlen(zero) + 1, 1);
-    if (!source)
-        return blv_explain_memory(r->why);
+    BLV_CHECK(blv_need_memory(source, r->why));
     *source = (row_source){.format = r->format,
                            .delimiter = r->delimiter,
                            .label = r->label_column,
@@ -128,8 +126,7 @@ blv_error blv_row_texts_open(blv_row_texts **texts, const blv_dataset *dataset, 
     if (!dataset->part[BLV_PART_PLACE])
         return BLV_OK;
     blv_row_texts *t = calloc(1, sizeof *t);
-    if (!t)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(t, why));
     t->dataset = dataset;
     t->source = dataset->part[BLV_PART_SOURCE]->data;
     t->place = dataset->part[BLV_PART_PLACE]->data;
@@ -308,8 +305,7 @@ static blv_error put_row(blv_text_out *out, const blv_row_texts *t, size_t row, 
     from = blv_row_texts_at(t, row, &length);
     room->count = 0;
     char *text = blv_list_room(room, length + 2, 1);
-    if (!text)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(text, why));
     memcpy(text, from, length);
     memcpy(text + length, "\n", 2);
     label_piece label = {.begin = text, .end = text};

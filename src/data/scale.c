@@ -314,8 +314,7 @@ blv_error blv_dataset_unit_rows(blv_dataset *dataset, blv_message *why) {
     const blv_dataset_view *v = &dataset->view;
     const size_t held = blv_held_rows(v);
     double *length = blv_data_alloc(held, sizeof *length);
-    if (!length)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(length, why));
     for (size_t i = 0; i < held; i++) {
         length[i] = row_length(v, i);
         if (length[i] == 0.0)

@@ -142,8 +142,7 @@ static bool ends_in(const char *text, const char *end) {
 static blv_error write_text(const blv_dataset_view *v, const char *name, bool libsvm,
                             blv_write_fn write, void *context, blv_message *why) {
     blv_text_out *out = blv_text_out_open(name, write, context, why);
-    if (!out)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(out, why));
     bool tabs = ends_in(name, ".tsv") || ends_in(name, ".tsv.gz");
     if (libsvm)
         write_libsvm(out, v);

@@ -73,8 +73,7 @@ static blv_error add_classes(blv_npz_writer *w, const blv_dataset_view *v, int64
  * value: as many as there are classes */
 static blv_error add_arrays(blv_npz_writer *w, const blv_dataset_view *v, int64_t *room,
                             int64_t *value, blv_message *why) {
-    if (!room || !value)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(room && value, why));
     BLV_CHECK(v->dense ? add_dense(w, v, why) : add_sparse(w, v, room, why));
     if (v->label)
         BLV_CHECK(add_classes(w, v, room, value, why));

@@ -171,8 +171,7 @@ static blv_error start(blv_input *input, blv_message *why) {
 blv_error blv_input_open(blv_input **input, const char *path, blv_message *why) {
     *input = NULL;
     blv_input *opened = calloc(1, sizeof *opened);
-    if (!opened)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(opened, why));
     opened->fd = -1;
     opened->path = strdup(path);
     blv_error error = opened->path ? BLV_OK : blv_explain_memory(why);
@@ -263,8 +262,7 @@ static blv_error grow_buffer(blv_input *input, size_t capacity, blv_message *why
     if (capacity <= input->capacity)
         return BLV_OK;
     unsigned char *buffer = realloc(input->buffer, capacity);
-    if (!buffer)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(buffer, why));
     input->buffer = buffer;
     input->capacity = capacity;
     return BLV_OK;

@@ -45,8 +45,7 @@ static blv_error read_header(blv_npz_stream *s, bool texts, blv_npy_header *head
     size_t size = 0;
     BLV_CHECK(read_preamble(s, &size, why));
     char *text = calloc(size + 1, 1);
-    if (!text)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(text, why));
     blv_message problem;
     blv_error error = blv_npz_stream_read(s, text, size, why);
     if (!error && blv_npy_parse(text, size, texts, header, &problem) != BLV_OK)
@@ -296,8 +295,7 @@ static blv_error read_characters(blv_npz_stream *s, const blv_npy_header *h, cha
     if (h->bytes > BLV_NPZ_TEXT_MAX)
         return reject_array(s, why, "longer than a text may be");
     char *bytes = malloc((size_t)h->bytes + 1);
-    if (!bytes)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(bytes, why));
     blv_error error = blv_npz_stream_read_last(s, bytes, (size_t)h->bytes, why);
     if (error) {
         free(bytes);

@@ -190,8 +190,7 @@ static blv_error add_array(blv_npz_writer *w, const char *name, char kind, size_
                            blv_shown_path(w->file.path), name);
     written_entry *entries = blv_arena_grow(&w->arena, w->entries, w->count, sizeof *entries);
     const char *file_name = entries ? blv_arena_print(&w->arena, "%s.npy", name) : NULL;
-    if (!file_name)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(file_name, why));
     w->entries = entries;
 
     unsigned char header[NPY_WRITTEN_MAX];
@@ -297,10 +296,9 @@ static blv_error write_directory(blv_npz_writer *w, blv_message *why) {
     return write_bytes(w, r.bytes, r.size, why);
 }
 
-blv_error blv_npz_commit(blv_npz_writer *writer, blv_message *why) {
-    if (!writer)
+blv_error blv_npz_commit(blv_npz_writer *w, blv_message *why) {
+    if (!w)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_commit: writer is NULL");
-    blv_npz_writer *w = writer;
     blv_error error = w->broken ? blv_explain(why, BLV_E_FILE, "%s: an earlier write failed",
                                               blv_shown_path(w->file.path))
                                 : write_directory(w, why);
