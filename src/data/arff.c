@@ -297,9 +297,7 @@ blv_error blv_arff_next(blv_csv *csv) {
     if (!a->sparse)
         return take_dense(csv, line);
     BLV_CHECK(take_pairs(csv, line));
-    if (a->keep_sparse)
-        return BLV_OK;
-    return expand(csv);
+    return a->keep_sparse ? BLV_OK : expand(csv);
 }
 
 blv_error blv_arff_note_label(blv_reading *r, const blv_csv *csv, int64_t label) {

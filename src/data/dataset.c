@@ -140,16 +140,13 @@ void blv_dataset_drop_transposed(blv_dataset *dataset) {
 }
 
 static bool put_part(blv_dataset *d, blv_part_name name, const blv_part *made, size_t offset) {
-    blv_part *part = made->data ? calloc(1, sizeof *part) : NULL;
+    blv_part *part = made->data ? malloc(sizeof *part) : NULL;
     if (!part) {
         if (!made->lent)
             free_data(made->data, made->mapped_bytes);
         return false;
     }
-    part->data = made->data;
-    part->mapped_bytes = made->mapped_bytes;
-    part->lent = made->lent;
-    part->context = made->context;
+    *part = *made; /* without holders */
     if (name == BLV_PART_DENSE) {
         d->dense_offset = offset;
         d->view.stride = d->view.columns;

@@ -2,7 +2,7 @@
  * wanted layout and precision. */
 #include "base/message.h"
 #include "base/rank_exchange.h"
-#include "data/row_text.h"
+#include "data/reading.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
 #include "base/number_text.h"
 #include "data/arff.h"
 #include "data/data_table.h"
-#include "data/row_text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -63,15 +62,9 @@ static blv_error take_value(sparse_file *f, size_t j, const blv_csv_field *field
 
 static blv_error take_record(sparse_file *f) {
     const size_t *index = f->csv.arff->index.items;
-    blv_csv_field label = {.text = f->csv.arff->zero, .length = 1};
+    blv_csv_field label = {.text = f->r->zero_label, .length = strlen(f->r->zero_label)};
     size_t *start = blv_list_room(&f->row_start, 1, sizeof *start);
     BLV_CHECK(blv_need_memory(start, f->r->why));
-    if (f->t.label != BLV_NO_COLUMN) {
-        const blv_texts *levels = &blv_attribute_at(&f->csv, (size_t)f->t.label)->levels;
-        if (levels->items.count > 0)
-            label.text = blv_texts_at(levels, 0);
-        label.length = strlen(label.text);
-    }
     for (size_t k = 0; k < f->csv.count && !f->is_table; k++)
         if ((int64_t)index[k] == f->t.label)
             label = f->csv.fields[k];

@@ -136,11 +136,11 @@ blv_error blv_put_labels(blv_reading *r) {
     bool put = true;
     if (r->label.count > 0 && look_real(r, r->dataset->view.rows)) {
         BLV_CHECK(make_targets(r));
-        put =
+        BLV_CHECK(blv_need_memory(
             blv_dataset_note(r->dataset, "the labels are taken as real numbers: %zu different ones",
-                             r->classes.items.count);
+                             r->classes.items.count),
+            r->why));
     }
-    BLV_CHECK(blv_need_memory(put, r->why));
     if (r->label.count > 0)
         put = blv_dataset_put_classes(r->dataset, &r->classes, &r->label, &r->truth);
     else if (r->target.count > 0)

@@ -8,7 +8,7 @@
 #include "base/number_text.h"
 #include "base/rank_exchange.h"
 #include "bilevel/ranks.h"
-#include "data/row_text.h"
+#include "data/reading.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,8 @@
 /* Rows as their file has them. A set that was read from text knows its file and where each row is
  * in it, one number a row: 40 bits for the first byte, 24 for how many there are. The text itself
  * is read again when it is asked for; that of a stream is kept. */
-#include "data/row_text.h"
 #include "data/arff.h"
 
-#include "io/stream_copy.h"
 #include "io/text_out.h"
 #include "io/unpack.h"
 
@@ -268,31 +266,27 @@ static bool is_class(const row_source *s, label_piece label, const char *name) {
     return blv_same_class(text, name);
 }
 
-static void put_quoted(blv_text_out *out, const row_source *s, const char *name) {
-    const char delimiter[] = {s->delimiter ? s->delimiter : ',', '\0'};
-    const bool arff = s->format == BLV_FORMAT_ARFF;
-    if (s->format == BLV_FORMAT_LIBSVM ||
-        (*name && !strpbrk(name, arff ? " ,\t'\"%{}\\" : "\"\r\n") && !strpbrk(name, delimiter) &&
-         *name != ' ' && name[strlen(name) - 1] != ' ')) {
-        blv_text_out_string(out, name);
-        return;
-    }
-    blv_text_out_string(out, arff ? "'" : "\"");
+static void put_arff(blv_text_out *out, const char *name) {
+    const bool plain = *name && !strpbrk(name, " ,\t'\"%{}\\");
+    blv_text_out_string(out, plain ? "" : "'");
     for (; *name; name++) {
-        if (arff && strchr("'\\", *name))
+        if (strchr("'\\", *name))
             blv_text_out_put(out, "\\", 1);
-        if (!arff && *name == '"')
-            blv_text_out_put(out, "\"", 1);
         blv_text_out_put(out, name, 1);
     }
-    blv_text_out_string(out, arff ? "'" : "\"");
+    blv_text_out_string(out, plain ? "" : "'");
 }
 
 static void put_label(blv_text_out *out, const row_source *s, const char *name, label_piece label) {
     char place[32];
     snprintf(place, sizeof place, "%s%lld ", label.comma_before ? ", " : "", (long long)s->label);
     blv_text_out_string(out, label.left_out ? place : "");
-    put_quoted(out, s, name);
+    if (s->format == BLV_FORMAT_ARFF)
+        put_arff(out, name);
+    else if (s->format == BLV_FORMAT_CSV)
+        blv_text_out_field(out, name, s->delimiter);
+    else
+        blv_text_out_string(out, name);
     blv_text_out_string(out, label.comma_behind ? ", " : "");
 }
 

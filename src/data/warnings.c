@@ -26,14 +26,7 @@ static size_t next_value(const blv_dataset_view *v, const blv_stored_row *row, s
 }
 
 static uint64_t hash_row(const blv_dataset_view *v, size_t i) {
-    const blv_stored_row row = blv_row_at(v, i);
-    uint64_t hash = BLV_HASH_EMPTY;
-    for (size_t k = next_value(v, &row, row.first); k < row.end; k = next_value(v, &row, k + 1)) {
-        const size_t column = blv_column_at(&row, k);
-        const double value = blv_value_get(blv_stored_values(v), v->precision, k);
-        hash = blv_hash_bytes(hash, &column, sizeof column);
-        hash = blv_hash_bytes(hash, &value, sizeof value);
-    }
+    uint64_t hash = blv_hash_row(BLV_HASH_EMPTY, v, i);
     if (v->label)
         hash = blv_hash_bytes(hash, &v->label[i], sizeof v->label[i]);
     return v->target ? blv_hash_bytes(hash, &v->target[i], sizeof v->target[i]) : hash;

@@ -7,7 +7,6 @@
 
 #include "base/message.h"
 #include "io/read_ahead.h"
-#include "io/stream_copy.h"
 #include "io/unpack.h"
 
 #include <assert.h>
@@ -194,14 +193,7 @@ static void stop(blv_input *input) {
 }
 
 blv_error blv_input_rewind(blv_input *input, blv_message *why) {
-    stop(input);
-    *input = (blv_input){.fd = input->fd,
-                         .path = input->path,
-                         .size = input->size,
-                         .copied = input->copied,
-                         .limit = input->limit};
-    if (lseek(input->fd, 0, SEEK_SET) != 0)
-        return blv_explain_errno(why, input->path, "read");
+    BLV_CHECK(blv_input_take_bytes(input, 0, input->size, why));
     return start(input, why);
 }
 

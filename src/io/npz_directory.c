@@ -2,8 +2,8 @@
  *
  * A zip file is read from its end: the end record gives the directory, the directory gives the
  * entries. Nothing that these records say is used before it is checked against the file's size. */
+#include "io/input.h"
 #include "io/npz_private.h"
-#include "io/stream_copy.h"
 
 #include <errno.h>
 #include <inttypes.h>
