@@ -96,11 +96,9 @@ blv_error bench_put_regret(const bench_results *results, FILE *out) {
             const bench_cell *cell = &results->cells[i];
             if (isnan(cell->seconds_left[k]) || cell->runs == 0)
                 continue;
-            report_csv_text(out, results->bench->suite.name);
-            fputc(',', out);
-            report_csv_text(out, cell->variant);
-            fputc(',', out);
-            report_csv_text(out, cell->id);
+            report_csv_text(out, "", results->bench->suite.name);
+            report_csv_text(out, ",", cell->variant);
+            report_csv_text(out, ",", cell->id);
             fprintf(out, ",%g,%.6g,%.6g\n", bench_shares[k], cell->seconds_left[k],
                     cell->regret[k]);
         }

@@ -187,8 +187,8 @@ static void put_pictures(FILE *out, const cli_image *image, const blv_task_sets 
 
 /* ---- Other rows ---- */
 
-void cli_print_against(const blv_task_sets *sets, const blv_clean_result *r, size_t row, char *text,
-                       size_t size) {
+static void print_against(const blv_task_sets *sets, const blv_clean_result *r, size_t row,
+                          char *text, size_t size) {
     const blv_dataset_view *v = blv_dataset_view_of(sets->train);
     double *values = cli_alloc(sets->features, sizeof *values);
     size_t length = 0;
@@ -206,23 +206,27 @@ void cli_print_against(const blv_task_sets *sets, const blv_clean_result *r, siz
     free(values);
 }
 
-static void put_rows(FILE *out, const blv_task_sets *sets, const blv_clean_result *r,
-                     size_t count) {
-    static const char *const titles[] = {"Row", "Label", "Right", "Believed", "Speaks against it"};
+void cli_suspect_rows(report_table *table, const blv_task_sets *sets, const blv_clean_result *r,
+                      size_t count) {
     const blv_dataset_view *v = blv_dataset_view_of(sets->train);
-    const char *align = r->model_text ? "rlrll" : "rlrl"; /* else there is no model to ask */
-    report_html_table_begin(out, align, titles);
     for (size_t i = 0; i < count; i++) {
         const size_t row = r->order[i];
         char number[32], right[32], against[CAPTION];
         snprintf(number, sizeof number, "%zu", row);
         snprintf(right, sizeof right, "%.2g%%", 100.0 * r->label_probability[row]);
-        cli_print_against(sets, r, row, against, sizeof against);
-        report_html_table_row(out, align,
-                              (const char *const[]){number, v->class_names[v->label[row]], right,
-                                                    v->class_names[r->believed[row]], against});
+        print_against(sets, r, row, against, sizeof against);
+        report_table_row(table, (const char *const[]){number, v->class_names[v->label[row]], right,
+                                                      v->class_names[r->believed[row]], against});
     }
-    report_html_table_end(out);
+}
+
+static void put_rows(FILE *out, const blv_task_sets *sets, const blv_clean_result *r,
+                     size_t count) {
+    report_table table = {.align = r->model_text ? "rlrll" : "rlrl"}; /* no model, none to ask */
+    report_table_row(
+        &table, (const char *const[]){"Row", "Label", "Right", "Believed", "Speaks against it"});
+    cli_suspect_rows(&table, sets, r, count);
+    cli_expect(report_table_print(&table, REPORT_AS_HTML, 0, out));
 }
 
 char *cli_suspect_sheet(const cli_image *given, const blv_task_sets *sets,

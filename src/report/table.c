@@ -189,9 +189,9 @@ void report_table_free(report_table *table) {
 
 /* ---- CSV ---- */
 
-void report_csv_text(FILE *out, const char *text) {
+void report_csv_text(FILE *out, const char *before, const char *text) {
     bool plain = *text && !strpbrk(text, ",\"\r\n");
-    fputs(plain ? "" : "\"", out);
+    fprintf(out, "%s%s", before, plain ? "" : "\"");
     for (; *text; text++) {
         if (*text == '"')
             fputc('"', out);
@@ -200,9 +200,9 @@ void report_csv_text(FILE *out, const char *text) {
     fputs(plain ? "" : "\"", out);
 }
 
-void report_csv_number(FILE *out, double value) {
+void report_csv_number(FILE *out, const char *before, double value) {
     char text[32] = "";
     if (!isnan(value))
         blv_number_format(value, text, sizeof text);
-    fputs(text, out);
+    fprintf(out, "%s%s", before, text);
 }

@@ -36,7 +36,7 @@ void report_table_free(report_table *table);
 /* Text within Markdown: what has a meaning there is escaped; between backquotes only bars have
  * one. */
 void report_markdown_text(FILE *out, const char *text);
-/* A field of a CSV file, in quotes where it needs them. */
-void report_csv_text(FILE *out, const char *text);
-/* The shortest number that reads back as the same; nothing for NaN. */
-void report_csv_number(FILE *out, double value);
+/* Fields of a CSV file behind what is before them, "," or "": a text, in quotes where it needs
+ * them; the shortest number that reads back as the same, nothing for NaN. */
+void report_csv_text(FILE *out, const char *before, const char *text);
+void report_csv_number(FILE *out, const char *before, double value);

@@ -142,12 +142,11 @@ static void print_rows(FILE *file, const void *context) {
         rank[r->order[i]] = i + 1;
     fprintf(file, "row,label,verdict,probability,believed,rank%s\n", cli_row_texts_head(texts));
     for (size_t row = 0; row < r->rows; row++) {
-        fprintf(file, "%zu,", row);
-        report_csv_text(file, label_of(f, row));
-        fprintf(file, ",%s,", r->suspect[row] ? "suspect" : "keep");
-        report_csv_number(file, r->label_probability[row]);
-        fputc(',', file);
-        report_csv_text(file, class_of(f, r->believed[row]));
+        fprintf(file, "%zu", row);
+        report_csv_text(file, ",", label_of(f, row));
+        fputs(r->suspect[row] ? ",suspect" : ",keep", file);
+        report_csv_number(file, ",", r->label_probability[row]);
+        report_csv_text(file, ",", class_of(f, r->believed[row]));
         fprintf(file, ",%zu", rank[row]);
         cli_row_texts_print(texts, row, file);
     }
@@ -237,16 +236,9 @@ static void print_suspects(const finding *f) {
     report_table shown = {.align = tell ? "rllll" : "rlll"};
     if (r->suspects == 0)
         return;
-    report_table_add(&shown, tell ? "ROW\tLABEL\tRIGHT\tBELIEVED\tSPEAKS AGAINST IT"
-                                  : "ROW\tLABEL\tRIGHT\tBELIEVED");
-    for (size_t i = 0; i < r->suspects && i < ROWS_SHOWN; i++) {
-        size_t row = r->order[i];
-        char against[160];
-        cli_print_against(f->sets, r, row, against, sizeof against);
-        report_table_add(&shown, tell ? "%zu\t%s\t%.2g%%\t%s\t%s" : "%zu\t%s\t%.2g%%\t%s", row,
-                         label_of(f, row), 100.0 * r->label_probability[row],
-                         class_of(f, r->believed[row]), against);
-    }
+    report_table_row(
+        &shown, (const char *const[]){"ROW", "LABEL", "RIGHT", "BELIEVED", "SPEAKS AGAINST IT"});
+    cli_suspect_rows(&shown, f->sets, r, r->suspects < ROWS_SHOWN ? r->suspects : ROWS_SHOWN);
     printf("\nThe most suspicious rows\n");
     cli_table_print(&shown, INDENT, stdout);
 }

@@ -78,8 +78,8 @@ static blv_error check(void *of, blv_message *why) {
 
 /* What the columns of both files begin with: method, initial value and seed. */
 static void put_pass(FILE *file, const blv_continual_pass *p) {
-    fprintf(file, "%s,", p->method->name);
-    report_csv_number(file, p->initial > 0.0 ? p->initial : (double)NAN);
+    fputs(p->method->name, file);
+    report_csv_number(file, ",", p->initial > 0.0 ? p->initial : (double)NAN);
     fprintf(file, ",%" PRIu64, p->seed);
 }
 
@@ -88,12 +88,10 @@ static void print_results(FILE *file, const void *context) {
     fputs("method,initial,seed,average,forgetting,seconds\n", file);
     for (size_t i = 0; i < r->pass_count; i++) {
         const blv_continual_pass *p = &r->passes[i];
-        const double numbers[] = {p->average, p->forgetting, p->seconds};
         put_pass(file, p);
-        for (size_t k = 0; k < 3; k++) {
-            fputc(',', file);
-            report_csv_number(file, numbers[k]);
-        }
+        report_csv_number(file, ",", p->average);
+        report_csv_number(file, ",", p->forgetting);
+        report_csv_number(file, ",", p->seconds);
         fputc('\n', file);
     }
 }
@@ -105,8 +103,8 @@ static void print_accuracies(FILE *file, const void *context) {
         for (size_t t = 0; t < r->tasks; t++)
             for (size_t j = 0; j <= t; j++) {
                 put_pass(file, &r->passes[i]);
-                fprintf(file, ",%zu,%zu,", t + 1, j + 1);
-                report_csv_number(file, r->passes[i].accuracy[t * r->tasks + j]);
+                fprintf(file, ",%zu,%zu", t + 1, j + 1);
+                report_csv_number(file, ",", r->passes[i].accuracy[t * r->tasks + j]);
                 fputc('\n', file);
             }
 }

@@ -243,7 +243,7 @@ static void put_csv(FILE *out, const void *context) {
         fprintf(out, "%s%s", c ? "," : "", trace->names[c]);
     fputc('\n', out);
     for (size_t i = 0; i < trace->rows * trace->columns; i++) {
-        report_csv_number(out, trace->values[i]);
+        report_csv_number(out, "", trace->values[i]);
         fputc((i + 1) % trace->columns == 0 ? '\n' : ',', out);
     }
 }

@@ -98,9 +98,8 @@ static void print_penalties(FILE *file, const void *context) {
     const blv_model *m = context;
     fputs("of,penalty\n", file);
     for (size_t k = 0; k < m->penalties; k++) {
-        report_csv_text(file, m->penalty_names[k]);
-        fputc(',', file);
-        report_csv_number(file, m->penalty[k]);
+        report_csv_text(file, "", m->penalty_names[k]);
+        report_csv_number(file, ",", m->penalty[k]);
         fputc('\n', file);
     }
 }
