@@ -18,6 +18,13 @@ static inline blv_error blv_need_memory(bool ok, blv_message *why) {
     blv_explain_memory(why);
     return BLV_E_MEMORY; /* in sight of those that analyze the callers */
 }
+/* BLV_E_ARGUMENT with "<function>: an argument is NULL" unless they are given. */
+static inline blv_error blv_need_arguments(bool given, const char *function, blv_message *why) {
+    if (given)
+        return BLV_OK;
+    blv_explain(why, BLV_E_ARGUMENT, "%s: an argument is NULL", function);
+    return BLV_E_ARGUMENT;
+}
 /* BLV_E_FILE with "path: cannot <action>: <what errno says>". */
 blv_error blv_explain_errno(blv_message *why, const char *path, const char *action);
 /* The path, or its end where it is too long for a message. */

@@ -255,8 +255,7 @@ void bench_figure_name(const bench_results *results, const char *paper, size_t v
 
 void bench_figure_caption(const bench_results *results, const char *paper, size_t variant,
                           char text[BENCH_NAME_SIZE]) {
-    const bench_suite *suite = &results->bench->suite;
     const char *of = results->views[variant].name;
-    snprintf(text, BENCH_NAME_SIZE, "%.100s%s%.50s%s%.30s", suite->title, *of ? ", " : "", of,
-             paper ? "; claims: " : "", paper ? paper : "");
+    snprintf(text, BENCH_NAME_SIZE, "%.100s%s%.50s%s%.30s", results->bench->suite.title,
+             *of ? ", " : "", of, paper ? "; claims: " : "", paper ? paper : "");
 }

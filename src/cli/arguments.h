@@ -2,25 +2,12 @@
  * argument, which says where in the request its value goes. Parsing, checks of values, help,
  * completion and the manual come from it.
  *
- *     typedef struct request {
- *         blv_read_options reading;
- *         const char *file, *out;
- *         int threads;
- *         bool json;
- *     } request;
- *
  *     static const cli_argument table[] = {
  *         CLI_POSITION(READS, request, file, "FILE", "no file is named"),
- *         CLI_OPTION("out", WRITES, request, out, "OUT.csv", "write the rows", .letter = 'o'),
  *         CLI_OPTION("threads", WHOLE, request, threads, "N", "threads to use", .to = 256),
- *         CLI_OPTION("json", FLAG, request, json, NULL, "print JSON"),
  *         CLI_HEADING(READING),
  *         CLI_INCLUDE(cli_reading_table, request, reading),
  *         CLI_END};
- *     static const request defaults = {.threads = 1};
- *     const cli_command cmd_look =
- *         CLI_COMMAND("look", "FILE", "what the list of commands says", request, table, look,
- *                     "What it does.\vMore, below the options.", .defaults = &defaults);
  *
  * A bad value ends the command with exit code 2 and "--threads 'x': expected a whole number from 0
  * to 256". */

@@ -19,7 +19,7 @@ enum {
     CLI_REJECTED = 2 /* bad usage or input, or output that cannot be written */
 };
 
-/* ---- Standard output and standard error: cli/terminal_text.c ----
+/* ---- Standard output and standard error ----
  *
  * Whatever is printed there passes through one function, which shows control characters other than
  * newlines and tabs, and marks of writing direction, in place of passing them on to a terminal:

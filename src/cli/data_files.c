@@ -4,7 +4,6 @@
 #include "cli/rank_start.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- Reading ---- */

@@ -50,7 +50,7 @@ void cli_instance_find(cli_instance *instance) {
 }
 
 /* The same problem as if it had been written without products. */
-static blv_error leave_out_products(cli_instance *instance, blv_message *why) {
+static void leave_out_products(cli_instance *instance) {
     blv_problem_def def = *blv_problem_definition(instance->problem);
     def.lower_hvp = NULL;
     def.lower_cross = NULL;
@@ -59,7 +59,7 @@ static blv_error leave_out_products(cli_instance *instance, blv_message *why) {
     def.lower_cross_matrix = NULL;
     def.free_user = NULL; /* user belongs to the problem that was there first */
     instance->with_products = instance->problem;
-    return blv_problem_create(&instance->problem, &def, why);
+    cli_expect(blv_problem_create(&instance->problem, &def, &cli_why));
 }
 
 /* Values that name files: as they are, or in the folder of the data. */
@@ -89,7 +89,7 @@ void cli_instance_create(cli_instance *instance) {
     }
     cli_expect(error);
     if (instance->gradients_only)
-        cli_expect(leave_out_products(instance, &cli_why));
+        leave_out_products(instance);
 }
 
 void cli_instance_describe(const cli_instance *instance, char *text, size_t size) {

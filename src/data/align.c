@@ -127,8 +127,7 @@ static blv_error align_one(blv_dataset *d, const char *name, const named_view *t
 blv_error blv_dataset_align_to(blv_dataset *dataset, const char *name,
                                const blv_dataset_view *reference, const char *reference_name,
                                blv_message *why) {
-    if (!dataset || !reference)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_align_to: an argument is NULL");
+    BLV_CHECK(blv_need_arguments(dataset && reference, __func__, why));
     const named_view to = {reference, reference_name ? reference_name : "the other set"};
     blv_dataset *changed = blv_dataset_share(dataset);
     BLV_CHECK(blv_need_memory(changed, why));
@@ -193,8 +192,7 @@ blv_error blv_dataset_align(blv_dataset *const *datasets, const char *const *nam
 
 blv_error blv_dataset_expect_classes(const blv_dataset *dataset, const char *name,
                                      blv_message *why) {
-    if (!dataset || !name)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_expect_classes: an argument is NULL");
+    BLV_CHECK(blv_need_arguments(dataset && name, __func__, why));
     const blv_dataset_view *v = &dataset->view;
     if (!v->label)
         return blv_explain(why, BLV_E_FORMAT, "%.200s: %s", name,

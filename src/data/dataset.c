@@ -240,8 +240,7 @@ blv_error blv_dataset_copy(const blv_dataset *dataset, blv_dataset **copy, blv_m
 
 blv_error blv_dataset_expect_memory(const blv_dataset *dataset, uint64_t count, uint64_t size,
                                     const char *name, const char *what, blv_message *why) {
-    if (!dataset || !name || !what)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_expect_memory: an argument is NULL");
+    BLV_CHECK(blv_need_arguments(dataset && name && what, __func__, why));
     return blv_expect_memory(&dataset->limit, count, size, blv_shown_path(name), what, why);
 }
 

@@ -272,8 +272,8 @@ blv_error blv_table_learn(blv_table *table) {
         blv_column *c = table->used[j];
         BLV_CHECK(learn_column(table, c));
         BLV_CHECK(expect_fill(table, c));
-        bool plain = c->kind == BLV_KIND_NUMBER && c->missing == 0;
-        if (!plain && notes++ < NOTES_MAX && !note_column(table, c))
+        if ((c->kind != BLV_KIND_NUMBER || c->missing > 0) && notes++ < NOTES_MAX &&
+            !note_column(table, c))
             return blv_explain_memory(table->r->why);
     }
     bool told = notes <= NOTES_MAX ||

@@ -1,5 +1,4 @@
 /* Which column of a table is the label. */
-#include "base/number_text.h"
 #include "data/data_table.h"
 
 #include <math.h>
@@ -187,12 +186,11 @@ static blv_error reject_label(const blv_table *t, size_t different) {
 
 /* How many targets differ; *whole: all are whole numbers. */
 static blv_error count_targets(const blv_table *t, size_t *different, bool *whole) {
-    const double *target = t->r->target.items;
     double *value = blv_data_alloc(t->rows, sizeof *value);
     *different = 0;
     *whole = true;
     BLV_CHECK(blv_need_memory(value, t->r->why));
-    memcpy(value, target, t->rows * sizeof *value);
+    memcpy(value, t->r->target.items, t->rows * sizeof *value);
     blv_sort_numbers(value, t->rows);
     for (size_t i = 0; i < t->rows; i++) {
         *different += i == 0 || value[i] != value[i - 1];

@@ -205,8 +205,7 @@ static blv_error all_dense(blv_dataset *const *datasets, size_t count, blv_messa
 blv_error blv_dataset_centre_table(blv_dataset *const *datasets, size_t count, bool stay_sparse,
                                    bool *mixed, blv_message *why) {
     static const double few = 16.0;
-    if (!datasets || count == 0 || !datasets[0] || !mixed)
-        return blv_explain(why, BLV_E_ARGUMENT, "table: a NULL argument");
+    BLV_CHECK(blv_need_arguments(datasets && count > 0 && datasets[0] && mixed, __func__, why));
     const blv_dataset_view *v = &datasets[0]->view;
     BLV_CHECK(find_mixed(datasets[0], mixed, why));
     if (!*mixed || v->dense || stay_sparse)

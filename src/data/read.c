@@ -168,8 +168,7 @@ blv_error blv_dataset_read_as(blv_dataset **dataset, blv_format format, const ch
     enum { USUAL_MAX_CLASSES = 10000 };
     if (dataset)
         *dataset = NULL;
-    if (!dataset || !path)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_read: a required argument is NULL");
+    BLV_CHECK(blv_need_arguments(dataset && path, "blv_dataset_read", why));
     blv_reading r = {.path = path, .shown = blv_shown_path(path), .format = format, .why = why};
     BLV_CHECK(blv_caller_struct(&r.options, sizeof r.options, options, "blv_read_options", why));
     if (r.options.max_classes == 0)

@@ -10,8 +10,6 @@
 #include "data/arff.h"
 #include "data/csv_file.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,6 +195,14 @@ static blv_error start_again(blv_csv_file *f) {
     return BLV_OK;
 }
 
+/* From rows to features, and what was learned for that. */
+static blv_error learn_table(blv_csv_file *f) {
+    BLV_CHECK(blv_table_learn(&f->t));
+    BLV_CHECK(blv_table_encode(&f->t));
+    return blv_need_memory(
+        blv_dataset_put(f->r->dataset, BLV_PART_RECIPE, blv_table_write_recipe(&f->t)), f->r->why);
+}
+
 /* ---- A part of the file, for each rank ---- */
 
 static bool is_plain(const blv_csv_file *f) {
@@ -263,11 +269,8 @@ static blv_error read_part(blv_csv_file *f) {
     t->rows = local;
     r->delimiter = f->csv.delimiter;
     r->label_column = t->label;
-    BLV_CHECK(blv_table_learn(t));
-    BLV_CHECK(blv_table_encode(t));
-    BLV_CHECK(blv_share_held(r, local, rows));
-    return blv_need_memory(blv_dataset_put(r->dataset, BLV_PART_RECIPE, blv_table_write_recipe(t)),
-                           r->why);
+    BLV_CHECK(learn_table(f));
+    return blv_share_held(r, local, rows);
 }
 
 static bool note_padded(blv_csv_file *f) {
@@ -313,7 +316,6 @@ static blv_error note_doubts(blv_csv_file *f) {
 
 static blv_error read_table(blv_csv_file *f) {
     blv_table *t = &f->t;
-    blv_dataset *d = f->r->dataset;
     bool again = true;
     if (f->r->share)
         return read_part(f);
@@ -334,10 +336,7 @@ static blv_error read_table(blv_csv_file *f) {
         BLV_CHECK(blv_table_drop_rows(t));
     BLV_CHECK(blv_input_rewind(f->r->input, f->r->why)); /* its text is not needed any more */
     blv_return_memory();
-    BLV_CHECK(blv_table_learn(t));
-    BLV_CHECK(blv_table_encode(t));
-    return blv_need_memory(blv_dataset_put(d, BLV_PART_RECIPE, blv_table_write_recipe(t)),
-                           f->r->why);
+    return learn_table(f);
 }
 
 blv_error blv_read_csv(blv_reading *r) {

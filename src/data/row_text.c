@@ -118,8 +118,7 @@ static blv_error open_content(blv_row_texts *t, blv_message *why) {
 }
 
 blv_error blv_row_texts_open(blv_row_texts **texts, const blv_dataset *dataset, blv_message *why) {
-    if (!texts || !dataset)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_row_texts_open: an argument is NULL");
+    BLV_CHECK(blv_need_arguments(texts && dataset, __func__, why));
     *texts = NULL;
     if (!dataset->part[BLV_PART_PLACE])
         return BLV_OK;

@@ -260,8 +260,7 @@ static bool warn_sets(const warning *w, const blv_dataset *const *datasets,
 blv_error blv_dataset_warn(const blv_dataset *const *datasets, const char *const *names,
                            size_t count, void (*say)(void *context, const char *line),
                            void *context, blv_message *why) {
-    if (!datasets || !names || count == 0 || !say)
-        return blv_explain(why, BLV_E_ARGUMENT, "warn: a NULL argument");
+    BLV_CHECK(blv_need_arguments(datasets && names && count > 0 && say, __func__, why));
     warning w = {NULL, names[0], say, context};
     if (!datasets[0])
         return blv_need_memory(warn_sets(&w, datasets, names, count), why);
@@ -283,8 +282,7 @@ blv_error blv_dataset_kinds(const blv_dataset *dataset, char *text, size_t size,
     static const char *const one[] = {"", "number", "category", "boolean", "date", "left out"};
     static const char *const many[] = {"",         "numbers", "categories",
                                        "booleans", "dates",   "left out"};
-    if (!dataset || !text || size == 0)
-        return blv_explain(why, BLV_E_ARGUMENT, "kinds: a NULL argument");
+    BLV_CHECK(blv_need_arguments(dataset && text && size > 0, __func__, why));
     const char *recipe = blv_dataset_recipe(dataset), *label = NULL;
     blv_recipe_column *columns = NULL;
     size_t count = 0, of_kind[BLV_KIND_LABEL + 1] = {0}, missing = 0, used = 0, features;

@@ -242,8 +242,7 @@ static blv_error check_format(const char *format, blv_message *why) {
 
 blv_error blv_dataset_write_to(const blv_dataset *dataset, const char *name, const char *format,
                                blv_write_fn write, void *context, blv_message *why) {
-    if (!dataset || !name || !format || !write)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_write_to: an argument is NULL");
+    BLV_CHECK(blv_need_arguments(dataset && name && format && write, __func__, why));
     BLV_CHECK(check_format(format, why));
     if (strcmp(format, "source") == 0)
         return blv_dataset_write_source(dataset, name, write, context, why);

@@ -303,8 +303,7 @@ blv_error blv_npz_open(blv_npz **npz, const char *path, blv_message *why) {
 
 blv_error blv_npz_open_memory(blv_npz **npz, const void *bytes, size_t size, const char *name,
                               blv_message *why) {
-    if (!npz || !bytes || !name)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_open_memory: an argument is NULL");
+    BLV_CHECK(blv_need_arguments(npz && bytes && name, __func__, why));
     *npz = NULL;
     return open_content(npz, name, bytes, size, why);
 }

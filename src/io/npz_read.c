@@ -204,8 +204,7 @@ static blv_error read_array(const blv_npz *npz, const char *name, double **data,
 }
 
 blv_error blv_npz_info(blv_npz *npz, const char *name, blv_array *info, blv_message *why) {
-    if (!npz || !name || !info)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_info: an argument is NULL");
+    BLV_CHECK(blv_need_arguments(npz && name && info, __func__, why));
     return read_array(npz, name, NULL, info, why);
 }
 
@@ -213,8 +212,7 @@ blv_error blv_npz_read_f64(blv_npz *npz, const char *name, double **data, blv_ar
                            blv_message *why) {
     if (data)
         *data = NULL;
-    if (!npz || !name || !data)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_read_f64: a required argument is NULL");
+    BLV_CHECK(blv_need_arguments(npz && name && data, __func__, why));
     return read_array(npz, name, data, info, why);
 }
 
@@ -277,8 +275,7 @@ static blv_error read_strings(blv_npz_stream *s, const blv_npy_header *h, char *
 
 blv_error blv_npz_read_names(blv_npz *npz, const char *name, char ***names, size_t *count,
                              blv_message *why) {
-    if (!npz || !name || !names || !count)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_read_names: an argument is NULL");
+    BLV_CHECK(blv_need_arguments(npz && name && names && count, __func__, why));
     *names = NULL;
     blv_npz_stream stream;
     blv_npy_header header;
@@ -313,8 +310,7 @@ static blv_error read_characters(blv_npz_stream *s, const blv_npy_header *h, cha
 blv_error blv_npz_read_text(blv_npz *npz, const char *name, char **text, blv_message *why) {
     if (text)
         *text = NULL;
-    if (!npz || !name || !text)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_read_text: an argument is NULL");
+    BLV_CHECK(blv_need_arguments(npz && name && text, __func__, why));
     blv_npz_stream stream;
     blv_npy_header header;
     BLV_CHECK(open_array(&stream, npz, name, true, &header, why));

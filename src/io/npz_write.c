@@ -92,8 +92,7 @@ blv_error blv_npz_create(blv_npz_writer **writer, const char *path, blv_message 
 
 blv_error blv_npz_create_to(blv_npz_writer **writer, const char *name, blv_write_fn write,
                             void *context, blv_message *why) {
-    if (!writer || !name || !write)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_create_to: a required argument is NULL");
+    BLV_CHECK(blv_need_arguments(writer && name && write, __func__, why));
     *writer = NULL;
     blv_npz_writer *w = new_writer(write, context);
     if (w)
@@ -172,8 +171,7 @@ static blv_error check_name(const blv_npz_writer *w, const char *name, blv_messa
 
 static blv_error add_array(blv_npz_writer *w, const char *name, char kind, size_t item_size,
                            size_t ndim, const size_t *shape, const void *data, blv_message *why) {
-    if (!w || !name || (ndim > 0 && !shape))
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_add: a required argument is NULL");
+    BLV_CHECK(blv_need_arguments(w && name && (ndim == 0 || shape), "blv_npz_add", why));
     if (w->broken)
         return blv_explain(why, BLV_E_FILE, "%s: an earlier write failed",
                            blv_shown_path(w->file.path));

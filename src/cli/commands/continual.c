@@ -8,8 +8,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { MOST_SEEDS = 1000, MOST_TASKS = 10000, MOST_MEMORY = 1000000000, INDENT = 2 };
