@@ -1,6 +1,6 @@
 #define _GNU_SOURCE /* memmem, memfd_create, environ */
-/* The script and the numbers are gnuplot's standard input, the picture is its standard output: no
- * file and no text of the user is named in a command. Texts are quoted with ', inside
+/* The script and the numbers go to gnuplot's standard input, the picture comes from its standard
+ * output: no file and no text of the user is named in a command. Texts are quoted with ', inside
  * of which gnuplot replaces nothing. */
 #include "report/figure.h"
 
@@ -9,10 +9,12 @@
 
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -217,73 +219,90 @@ static bool is_whole(const report_bytes *bytes, report_drawing kind) {
     return memmem(bytes->data + bytes->size - tail, tail, marks[kind].last, last) != NULL;
 }
 
-/* ---- The child process: script, picture and messages are files in memory ---- */
+/* ---- The child process ---- */
 
-enum { SAID = 512, SCRIPT = STDIN_FILENO, PICTURE = STDOUT_FILENO, MESSAGES = STDERR_FILENO };
+enum { SAID = 512 };
 
-/* Starts gnuplot, looked up in PATH, with these files as its streams. Returns 0 or an errno. */
-static int start(const int files[3], pid_t *pid) {
+static void close_end(int end) {
+    if (end >= 0)
+        close(end);
+}
+
+/* Starts gnuplot, looked up in PATH. A socket is its standard input and output: where it does not
+ * read all of the script, that causes no signal here. Returns 0 or an errno. */
+static int start(int socket, int messages, pid_t *pid) {
     char program[] = "gnuplot", plain[] = "-d";
     char *const argv[] = {program, plain, NULL}; /* -d: the user's own settings are left out */
+    const int streams[] = {socket, socket, messages};
     posix_spawn_file_actions_t actions;
     int error = posix_spawn_file_actions_init(&actions);
     if (error != 0)
         return error;
     for (int i = 0; i < 3 && error == 0; i++)
-        error = posix_spawn_file_actions_adddup2(&actions, files[i], i);
+        error = posix_spawn_file_actions_adddup2(&actions, streams[i], i);
     if (error == 0)
         error = posix_spawnp(pid, argv[0], &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     return error;
 }
 
-/* Returns 0 or an errno. */
-static int write_script(int file, const char *script, size_t size) {
-    while (size > 0) {
-        ssize_t count = write(file, script, size);
-        if (count < 0)
-            return errno;
-        script += count;
-        size -= (size_t)count;
+/* Reads what there is. Returns whether there may be more; *error: why not. */
+static bool read_some(int socket, report_bytes *bytes, int *error) {
+    enum { PIECE = 65536 };
+    char *larger = realloc(bytes->data, bytes->size + PIECE + 1);
+    if (!larger) {
+        *error = ENOMEM;
+        return false;
     }
-    return lseek(file, 0, SEEK_SET) == 0 ? 0 : errno;
+    bytes->data = larger;
+    ssize_t count = recv(socket, bytes->data + bytes->size, PIECE, MSG_DONTWAIT);
+    bytes->size += count > 0 ? (size_t)count : 0;
+    bytes->data[bytes->size] = '\0';
+    return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-/* All that is in the file. Returns 0 or an errno. */
-static int read_picture(int file, report_bytes *drawn) {
-    const off_t end = lseek(file, 0, SEEK_END);
-    drawn->data = end < 0 ? NULL : malloc((size_t)end + 1);
-    if (!drawn->data)
-        return end < 0 ? errno : ENOMEM;
-    const ssize_t count = pread(file, drawn->data, (size_t)end, 0); /* memory gives all at once */
-    drawn->size = count > 0 ? (size_t)count : 0;
-    drawn->data[drawn->size] = '\0';
-    return count < 0 ? errno : 0;
+/* Writes the script and reads the picture. Returns 0 or an errno. */
+static int exchange(int socket, const char *script, size_t size, report_bytes *drawn) {
+    int error = 0;
+    for (bool open = true; open && error == 0;) {
+        struct pollfd ready = {socket, POLLIN, 0};
+        ready.events = (short)(size > 0 ? POLLIN | POLLOUT : POLLIN);
+        if (poll(&ready, 1, -1) < 0 && errno != EINTR)
+            return errno;
+        if (ready.revents & POLLOUT) {
+            ssize_t count = send(socket, script, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+            bool failed = count < 0 && errno != EAGAIN && errno != EINTR;
+            script += count > 0 ? count : 0;
+            size -= failed ? size : count > 0 ? (size_t)count : 0;
+            if (size == 0)
+                shutdown(socket, SHUT_WR);
+        }
+        if (ready.revents & ~POLLOUT)
+            open = read_some(socket, drawn, &error);
+    }
+    return error;
 }
 
 /* What it drew, to be freed either way, and the start of what it said. Returns 0 or an errno. */
 static int draw(const char *script, size_t size, report_bytes *drawn, char said[SAID],
                 int *status) {
-    int files[3], error = 0;
+    int sockets[2] = {-1, -1}, messages = memfd_create("gnuplot", MFD_CLOEXEC);
     pid_t pid = 0;
-    for (int i = 0; i < 3; i++) {
-        files[i] = memfd_create("gnuplot", MFD_CLOEXEC);
-        error = files[i] < 0 ? errno : error;
-    }
-    if (error == 0)
-        error = write_script(files[SCRIPT], script, size);
-    if (error == 0)
-        error = start(files, &pid);
-    if (error == 0) {
+    int error = messages < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0
+                    ? errno
+                    : start(sockets[1], messages, &pid);
+    close_end(sockets[1]);
+    if (pid > 0) {
+        error = exchange(sockets[0], script, size, drawn);
+        close_end(sockets[0]);
+        sockets[0] = -1;
         while (waitpid(pid, status, 0) < 0 && errno == EINTR)
             continue;
-        error = read_picture(files[PICTURE], drawn);
-        ssize_t count = pread(files[MESSAGES], said, SAID - 1, 0);
+        ssize_t count = pread(messages, said, SAID - 1, 0);
         said[count > 0 ? count : 0] = '\0';
     }
-    for (int i = 0; i < 3; i++)
-        if (files[i] >= 0)
-            close(files[i]);
+    close_end(sockets[0]);
+    close_end(messages);
     return error;
 }
 
