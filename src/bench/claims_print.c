@@ -189,7 +189,7 @@ blv_error bench_print_verdicts(const bench_results *results, FILE *out) {
             put_amounts(first, count, line);
         }
         char *words = blv_text_close(&text), *amounts = words ? strrchr(words, '\t') : NULL;
-        table.lost = table.lost || !amounts;
+        table.arena.failed = table.arena.failed || !amounts;
         if (amounts) {
             *amounts++ = '\0';
             report_table_row(&table, (const char *const[]){first->claim, words, amounts});

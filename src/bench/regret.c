@@ -63,13 +63,12 @@ void bench_find_regret(const bench_results *results, size_t v, bench_view *view)
 /* ---- The table ---- */
 
 static void put_cell(report_table *table, const bench_cell *cell) {
-    char text[2 * BENCH_SHARES][REPORT_CELL];
     const char *texts[1 + 2 * BENCH_SHARES] = {cell->id};
     for (size_t k = 0; k < BENCH_SHARES; k++) {
         const bool never = isinf(cell->seconds_left[k]);
         texts[1 + 2 * k] =
-            never ? "never" : report_number(text[2 * k], "%.3g", cell->seconds_left[k]);
-        texts[2 + 2 * k] = never ? "-" : report_number(text[2 * k + 1], "%.2f", cell->regret[k]);
+            never ? "never" : report_number(&table->arena, "%.3g", cell->seconds_left[k]);
+        texts[2 + 2 * k] = never ? "-" : report_number(&table->arena, "%.2f", cell->regret[k]);
     }
     report_table_row(table, texts);
 }

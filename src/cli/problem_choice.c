@@ -41,8 +41,7 @@ void cli_instance_find(cli_instance *instance) {
     instance->family = family;
     instance->params = cli_alloc(1, family->params_size);
     cli_expect(blv_params_default(family->params, instance->params, &cli_why));
-    char owner[80];
-    snprintf(owner, sizeof owner, "problem %s", family->name);
+    const char *owner = cli_print("problem %s", family->name);
     for (size_t i = 0; i < instance->settings.count; i++)
         cli_expect(blv_params_set(family->params, instance->params, owner,
                                   instance->settings.items[i].key,
@@ -92,10 +91,10 @@ void cli_instance_create(cli_instance *instance) {
         leave_out_products(instance);
 }
 
-void cli_instance_describe(const cli_instance *instance, char *text, size_t size) {
+const char *cli_instance_describe(const cli_instance *instance) {
     const blv_problem_def *def = blv_problem_definition(instance->problem);
-    snprintf(text, size, "%s, dimension %zu in x and %zu in y, %s%s%s", instance->family->name,
-             def->dim_x, def->dim_y, blv_precision_words[instance->options.precision],
-             instance->options.memory == BLV_MEMORY_CUDA ? " on a GPU" : "",
-             instance->gradients_only ? ", gradients only" : "");
+    return cli_print("%s, dimension %zu in x and %zu in y, %s%s%s", instance->family->name,
+                     def->dim_x, def->dim_y, blv_precision_words[instance->options.precision],
+                     instance->options.memory == BLV_MEMORY_CUDA ? " on a GPU" : "",
+                     instance->gradients_only ? ", gradients only" : "");
 }

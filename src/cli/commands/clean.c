@@ -221,10 +221,9 @@ static void print_models(const blv_clean_result *r) {
     report_table_add(&shown, "TRAINED ON\tVALIDATION\tTEST");
     for (size_t i = 0; i < r->model_count; i++) {
         const blv_clean_model *m = &r->models[i];
-        char val[REPORT_CELL], test[REPORT_CELL];
-        report_table_row(&shown,
-                         (const char *[]){m->name, report_number(val, "%.4f", m->val.accuracy),
-                                          report_number(test, "%.4f", m->test.accuracy)});
+        report_table_row(
+            &shown, (const char *[]){m->name, report_number(&shown.arena, "%.4f", m->val.accuracy),
+                                     report_number(&shown.arena, "%.4f", m->test.accuracy)});
     }
     printf("\nAccuracy\n");
     cli_table_print(&shown, INDENT, stdout);

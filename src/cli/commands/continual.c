@@ -130,12 +130,9 @@ static void print_text(const request *asked) {
     report_table_add(&shown, "METHOD\tINITIAL\tA_T\tFROM - TO\tFGT_T\tCHOOSING");
     for (size_t i = 0; i < r->summary_count; i++) {
         const blv_continual_summary *s = &r->summaries[i];
-        char initial[24] = "default";
-        if (s->initial > 0.0)
-            snprintf(initial, sizeof initial, "%g", s->initial);
         report_table_add(&shown, "%s\t%s\t%.4f\t%.4f - %.4f\t%.4f\t%.2f s", s->method->name,
-                         initial, s->average, s->average_least, s->average_most, s->forgetting,
-                         s->seconds);
+                         s->initial > 0.0 ? cli_print("%g", s->initial) : "default", s->average,
+                         s->average_least, s->average_most, s->forgetting, s->seconds);
     }
     cli_table_print(&shown, INDENT, stdout);
     if (asked->continual.sensitivity)

@@ -102,8 +102,7 @@ static json_t *describe_set(const char *path, const blv_dataset *dataset) {
                        .count = offsetof(blv_dataset_view, classes)),
         {0}};
     const blv_dataset_view *v = blv_dataset_view_of(dataset);
-    char fingerprint[32];
-    snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, blv_dataset_fingerprint(dataset));
+    const char *fingerprint = cli_print("%016" PRIx64, blv_dataset_fingerprint(dataset));
     json_t *object = json_object();
     cli_json_set(object, "file", blv_json_string(path));
     cli_json_add(object, shape, v);
