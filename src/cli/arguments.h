@@ -151,3 +151,13 @@ blv_error cli_value_take(const cli_placed_argument *to, const char *text, blv_me
 /* The options of a run that have a name of their own: --iters, --seconds, --seed, ...; the request
  * is a cli_settings. Those that are set with --set KEY=VALUE are listed at the end of the help. */
 extern const cli_argument cli_run_option_table[];
+
+/* ---- The commands: cli/commands/ ---- */
+
+extern const cli_command cmd_solve, cmd_resume, cmd_runs, cmd_plot, cmd_report, cmd_solvers,
+    cmd_problems, cmd_check, cmd_data, cmd_clean, cmd_coreset, cmd_continual, cmd_tune, cmd_predict,
+    cmd_bench, cmd_version, cmd_completion, cmd_manual;
+
+extern const cli_command *const cli_commands[]; /* all of them; the last is followed by NULL */
+/* NULL where there is none of that name. */
+const cli_command *cli_command_find(const cli_command *const *list, const char *name);

@@ -207,6 +207,11 @@ const char *cli_shown(const char *text) {
     return kept;
 }
 
+void cli_say(void *context, const char *line) {
+    (void)context;
+    fprintf(stderr, "%s\n", cli_shown(line));
+}
+
 /* ---- The command line ---- */
 
 void cli_settings_add(cli_settings *settings, const char *key, const char *value) {

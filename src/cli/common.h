@@ -31,6 +31,8 @@ void cli_terminal_begin(void);
 /* Text from elsewhere within a line: the same with newlines and tabs. Lives until the program
  * ends; "" for NULL. */
 const char *cli_shown(const char *text);
+/* A line on standard error. context is not used. */
+void cli_say(void *context, const char *line);
 
 /* ---- Messages on stderr, "bilevel solve: ..." ---- */
 

@@ -156,13 +156,18 @@ static blv_error expect_memory(const blv_npz_stream *s, uint64_t count, uint64_t
 
 /* ---- Numbers ---- */
 
+static blv_error allocate(size_t count, double **values, blv_message *why) {
+    *values = malloc((count > 0 ? count : 1) * sizeof **values);
+    return *values ? BLV_OK
+                   : blv_explain(why, BLV_E_MEMORY, "out of memory for %zu elements", count);
+}
+
 /* On success *data is the caller's. */
 static blv_error read_elements(blv_npz_stream *s, const blv_npy_header *h, double **data,
                                blv_message *why) {
     BLV_CHECK(expect_memory(s, h->count, sizeof(double), why));
-    double *values = malloc((h->count ? h->count : 1) * sizeof *values);
-    if (!values)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory for %zu elements", h->count);
+    double *values;
+    BLV_CHECK(allocate(h->count, &values, why));
     unsigned char *raw = packed_in(values, h);
     blv_error error = blv_npz_stream_read_last(s, raw, (size_t)h->bytes, why);
     if (error) {
@@ -172,11 +177,10 @@ static blv_error read_elements(blv_npz_stream *s, const blv_npy_header *h, doubl
     widen(values, raw, h);
 
     if (h->fortran_order && h->ndim > 1 && h->count > 0) {
-        double *ordered = malloc(h->count * sizeof *ordered);
-        if (ordered)
+        double *ordered;
+        error = allocate(h->count, &ordered, why);
+        if (!error)
             fortran_to_c(h, values, ordered);
-        else
-            error = blv_explain(why, BLV_E_MEMORY, "out of memory for %zu elements", h->count);
         free(values);
         values = ordered;
     }
@@ -231,9 +235,8 @@ blv_error blv_npz_read_rows(const blv_npz *npz, const blv_npz_place *place, size
     const size_t columns = part.count / part.shape[0];
     part.count = count * columns;
     part.bytes = part.count * part.item_size;
-    double *values = malloc((part.count + 1) * sizeof *values);
-    if (!values)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory for %zu elements", part.count);
+    double *values;
+    BLV_CHECK(allocate(part.count, &values, why));
     unsigned char *raw = packed_in(values, &part);
     blv_error error = blv_npz_pread(npz, place->at + (uint64_t)first * columns * part.item_size,
                                     raw, (size_t)part.bytes, why);

@@ -1,5 +1,4 @@
 /* bilevel check PROBLEM: compares a problem's derivatives with differences. */
-#include "cli/commands.h"
 #include "cli/printing.h"
 #include "cli/problem_choice.h"
 #include "store/run_info.h"

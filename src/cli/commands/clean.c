@@ -1,6 +1,5 @@
 /* bilevel clean TRAIN: finds wrong labels. */
 #include "bilevel/clean.h"
-#include "cli/commands.h"
 #include "cli/data_files.h"
 #include "cli/outputs.h"
 #include "cli/printing.h"

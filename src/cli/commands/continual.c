@@ -1,6 +1,5 @@
 /* bilevel continual DATA: tasks one after the other with a memory of few rows. */
 #include "bilevel/continual.h"
-#include "cli/commands.h"
 #include "cli/outputs.h"
 #include "cli/printing.h"
 #include "cli/selection_options.h"
@@ -177,8 +176,7 @@ static void print_json(const request *asked) {
 
 /* A pass that is done, in a line. */
 static int show_pass(void *context, const blv_task_progress *progress) {
-    (void)context;
-    fprintf(stderr, "%s\n", cli_shown(progress->activity));
+    cli_say(context, progress->activity);
     return 0;
 }
 

@@ -1,6 +1,5 @@
 /* bilevel coreset DATA: chooses a few rows that represent all. */
 #include "base/number_text.h"
-#include "cli/commands.h"
 #include "cli/data_files.h"
 #include "cli/outputs.h"
 #include "cli/printing.h"

@@ -1,6 +1,5 @@
 /* bilevel data ACTION: looks at data files and makes others from them. */
 #include "base/number_text.h"
-#include "cli/commands.h"
 #include "cli/data_files.h"
 #include "cli/outputs.h"
 #include "cli/printing.h"

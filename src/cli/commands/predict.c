@@ -1,6 +1,5 @@
 /* bilevel predict MODEL DATA: the answers of a model that `bilevel tune` has written. */
 #include "bilevel/model.h"
-#include "cli/commands.h"
 #include "cli/data_files.h"
 #include "cli/outputs.h"
 #include "cli/printing.h"

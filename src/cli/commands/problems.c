@@ -1,7 +1,6 @@
 /* bilevel problems [NAME]: the built-in problems, and the arrays that define an instance. */
 #include "bilevel/npz.h"
 #include "bilevel/registry.h"
-#include "cli/commands.h"
 #include "cli/printing.h"
 #include "cli/problem_choice.h"
 

@@ -1,5 +1,4 @@
 /* bilevel runs [ACTION]: looks at the run store. */
-#include "cli/commands.h"
 #include "cli/outputs.h"
 #include "cli/printing.h"
 #include "cli/store_options.h"

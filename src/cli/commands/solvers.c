@@ -2,7 +2,6 @@
  * all.
  */
 #include "bilevel/registry.h"
-#include "cli/commands.h"
 #include "cli/printing.h"
 #include "cli/problem_choice.h"
 

@@ -1,6 +1,5 @@
 /* bilevel tune TRAIN: learns penalties and a linear model. */
 #include "bilevel/tune.h"
-#include "cli/commands.h"
 #include "cli/outputs.h"
 #include "cli/printing.h"
 #include "cli/training_options.h"
