@@ -3,6 +3,7 @@
 
 #include "bilevel/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Writes the message where there is one and returns the error, for `return blv_explain(...)`. */
@@ -10,6 +11,20 @@ blv_error blv_explain(blv_message *why, blv_error error, const char *format, ...
 
 /* BLV_E_MEMORY with "out of memory". */
 blv_error blv_explain_memory(blv_message *why);
+/* The same unless ok. */
+static inline blv_error blv_need_memory(bool ok, blv_message *why) {
+    if (ok)
+        return BLV_OK;
+    blv_explain_memory(why);
+    return BLV_E_MEMORY; /* in sight of those that analyze the callers */
+}
+/* BLV_E_ARGUMENT with "<function>: an argument is NULL" unless they are given. */
+static inline blv_error blv_need_arguments(bool given, const char *function, blv_message *why) {
+    if (given)
+        return BLV_OK;
+    blv_explain(why, BLV_E_ARGUMENT, "%s: an argument is NULL", function);
+    return BLV_E_ARGUMENT;
+}
 /* BLV_E_FILE with "path: cannot <action>: <what errno says>". */
 blv_error blv_explain_errno(blv_message *why, const char *path, const char *action);
 /* The path, or its end where it is too long for a message. */

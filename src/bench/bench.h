@@ -164,8 +164,6 @@ void bench_facts_free(bench_facts *facts);
 const bench_least *bench_find_least(const bench *b, const char *variant);
 /* The processor and how many there are. */
 void bench_machine_text(char *text, size_t size);
-/* tuned: the runs of tuned entries, once tuning is done; else all others. */
-blv_error bench_plan(bench *b, bool tuned);
 /* own: settings of the job, which win over those that the suite has for every run. */
 blv_error bench_add_job(bench *b, bench_job job, const blv_values *own);
 /* The settings of a tuned entry that can be tried at once. */

@@ -267,8 +267,7 @@ static void put_sentence(const claim_context *c, const claim_side *side, char te
 
 /* Whether a comes before b, as far as the factor demands. */
 static bool comes_first(const claim_context *c, double a, double b) {
-    double allowed = b >= 0.0 ? b * c->factor : b / c->factor;
-    return !isinf(a) && a <= allowed;
+    return !isinf(a) && a <= (b >= 0.0 ? b * c->factor : b / c->factor);
 }
 
 static void not_judged(bench_verdict *verdict, const char *how_much, const char *reason) {

@@ -66,8 +66,7 @@ static void print_verdict(const bench_verdict *verdict, report_form form, FILE *
 }
 
 void bench_print_claims(const bench_results *results, report_form form, FILE *out) {
-    const bench_suite *suite = &results->bench->suite;
-    if (form == REPORT_AS_TEXT && suite->quick && results->verdict_count > 0)
+    if (form == REPORT_AS_TEXT && results->bench->suite.quick && results->verdict_count > 0)
         fputs("The quick form is too small to say anything about the claims:\n", out);
     bool all_hold = true;
     for (size_t i = 0; i < results->verdict_count; i++) {
@@ -190,7 +189,7 @@ blv_error bench_print_verdicts(const bench_results *results, FILE *out) {
             put_amounts(first, count, line);
         }
         char *words = blv_text_close(&text), *amounts = words ? strrchr(words, '\t') : NULL;
-        table.lost = table.lost || !amounts;
+        table.arena.failed = table.arena.failed || !amounts;
         if (amounts) {
             *amounts++ = '\0';
             report_table_row(&table, (const char *const[]){first->claim, words, amounts});

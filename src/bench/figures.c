@@ -184,10 +184,9 @@ static bool sweep_bar(blv_arena *arena, const bench_view *view, size_t e, report
     if (!strchr(view->cells[e].id, '=') || count == 0)
         return false;
     report_sort(ends, count);
-    char note[64] = "";
-    if (failed > 0)
-        snprintf(note, sizeof note, " (%zu of %zu diverged)", failed, count + failed);
-    *bar = (report_bar){.label = blv_arena_print(arena, "%s%s", solver, note),
+    *bar = (report_bar){.label = failed == 0 ? solver
+                                             : blv_arena_print(arena, "%s (%zu of %zu diverged)",
+                                                               solver, failed, count + failed),
                         .low = ends[0],
                         .middle = report_quantile(ends, count, 0.5),
                         .high = ends[count - 1]};
@@ -223,9 +222,9 @@ static blv_error draw_bars(const bench_results *results, const char *paper, size
     snprintf(label, sizeof label, "%.60s at the end%s",
              strcmp(suite->metric, "phi") == 0 ? "Phi - Phi*" : suite->metric,
              sweeps ? ", best, median and worst of the sweep" : ", 20 to 80 % of the seeds");
-    blv_error error = !bars       ? BLV_E_MEMORY
-                      : count > 0 ? report_gnuplot_bars(bars, count, label, svg, suite->why)
-                                  : BLV_OK;
+    blv_error error = arena.failed ? BLV_E_MEMORY
+                      : count > 0  ? report_gnuplot_bars(bars, count, label, svg, suite->why)
+                                   : BLV_OK;
     blv_arena_free(&arena);
     return error;
 }
@@ -255,8 +254,7 @@ void bench_figure_name(const bench_results *results, const char *paper, size_t v
 
 void bench_figure_caption(const bench_results *results, const char *paper, size_t variant,
                           char text[BENCH_NAME_SIZE]) {
-    const bench_suite *suite = &results->bench->suite;
     const char *of = results->views[variant].name;
-    snprintf(text, BENCH_NAME_SIZE, "%.100s%s%.50s%s%.30s", suite->title, *of ? ", " : "", of,
-             paper ? "; claims: " : "", paper ? paper : "");
+    snprintf(text, BENCH_NAME_SIZE, "%.100s%s%.50s%s%.30s", results->bench->suite.title,
+             *of ? ", " : "", of, paper ? "; claims: " : "", paper ? paper : "");
 }

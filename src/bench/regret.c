@@ -63,13 +63,12 @@ void bench_find_regret(const bench_results *results, size_t v, bench_view *view)
 /* ---- The table ---- */
 
 static void put_cell(report_table *table, const bench_cell *cell) {
-    char text[2 * BENCH_SHARES][REPORT_CELL];
     const char *texts[1 + 2 * BENCH_SHARES] = {cell->id};
     for (size_t k = 0; k < BENCH_SHARES; k++) {
         const bool never = isinf(cell->seconds_left[k]);
         texts[1 + 2 * k] =
-            never ? "never" : report_number(text[2 * k], "%.3g", cell->seconds_left[k]);
-        texts[2 + 2 * k] = never ? "-" : report_number(text[2 * k + 1], "%.2f", cell->regret[k]);
+            never ? "never" : report_number(&table->arena, "%.3g", cell->seconds_left[k]);
+        texts[2 + 2 * k] = never ? "-" : report_number(&table->arena, "%.2f", cell->regret[k]);
     }
     report_table_row(table, texts);
 }
@@ -96,11 +95,9 @@ blv_error bench_put_regret(const bench_results *results, FILE *out) {
             const bench_cell *cell = &results->cells[i];
             if (isnan(cell->seconds_left[k]) || cell->runs == 0)
                 continue;
-            report_csv_text(out, results->bench->suite.name);
-            fputc(',', out);
-            report_csv_text(out, cell->variant);
-            fputc(',', out);
-            report_csv_text(out, cell->id);
+            report_csv_text(out, "", results->bench->suite.name);
+            report_csv_text(out, ",", cell->variant);
+            report_csv_text(out, ",", cell->id);
             fprintf(out, ",%g,%.6g,%.6g\n", bench_shares[k], cell->seconds_left[k],
                     cell->regret[k]);
         }

@@ -120,9 +120,8 @@ const bench_record *bench_run_of(const bench_results *results, size_t i, size_t 
 
 /* The answers of the runs of an entry; those that have none are left out. */
 static bench_band ask(const bench_results *results, size_t v, size_t e, question q) {
-    const bench *b = results->bench;
     size_t count = 0;
-    for (size_t i = 0; i < b->job_count; i++) {
+    for (size_t i = 0; i < results->bench->job_count; i++) {
         const bench_record *record = bench_run_of(results, i, v, e);
         double number = record && !record->rejected
                             ? answer(&q, results, &results->views[v], record)

@@ -31,7 +31,7 @@ static bench_record record_of(const bench *b, const bench_job *job) {
 /* "-" is how a field without a value shows. */
 static void put_text(FILE *out, const char *text) {
     if (*text && strcmp(text, "-") != 0)
-        report_csv_text(out, text);
+        report_csv_text(out, "", text);
 }
 
 static void put_points(FILE *out, const bench_record *record, const blv_values *columns) {
@@ -60,10 +60,8 @@ static blv_error put_csv(const bench_results *results, FILE *out) {
     blv_error error = point_columns(b, &columns);
     for (size_t c = 0; c < OWN_COLUMNS; c++)
         fprintf(out, "%s%s", c ? "," : "", own_columns[c]);
-    for (size_t c = 0; c < columns.count; c++) {
-        fputc(',', out);
-        report_csv_text(out, columns.items[c].name);
-    }
+    for (size_t c = 0; c < columns.count; c++)
+        report_csv_text(out, ",", columns.items[c].name);
     fputc('\n', out);
     for (size_t i = 0; i < b->job_count; i++) {
         if (!b->jobs[i].record)

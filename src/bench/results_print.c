@@ -10,13 +10,14 @@
 
 /* ---- Rows ---- */
 
-enum { CELL_SIZE = 160, DECIMALS = 16, MOST_COLUMNS = 16 + BENCH_SHOWN_MAX };
+enum { DECIMALS = 16, MOST_COLUMNS = 16 + BENCH_SHOWN_MAX };
 
 /* A row of the table that is being filled. */
 typedef struct table_row {
+    blv_arena *arena;       /* of the table */
     const bench_cell *cell; /* NULL: the titles */
     size_t count;
-    char text[MOST_COLUMNS][CELL_SIZE];
+    const char *text[MOST_COLUMNS];
 } table_row;
 
 static const char *metric_title(const bench_suite *suite) {
@@ -24,34 +25,26 @@ static const char *metric_title(const bench_suite *suite) {
 }
 
 /* digits: significant ones; from DECIMALS on: behind the point. */
-static void show_number(double value, int digits, const char *infinite, char text[CELL_SIZE]) {
-    if (isnan(value) || isinf(value))
-        snprintf(text, CELL_SIZE, "%s", isnan(value) ? "-" : infinite);
-    else if (digits >= DECIMALS)
-        snprintf(text, CELL_SIZE, "%.*f", digits - DECIMALS, value);
-    else
-        snprintf(text, CELL_SIZE, "%.*g", digits, value);
+static const char *show_number(blv_arena *arena, double value, int digits, const char *infinite) {
+    if (!isfinite(value))
+        return isnan(value) ? "-" : infinite;
+    return digits >= DECIMALS ? blv_arena_print(arena, "%.*f", digits - DECIMALS, value)
+                              : blv_arena_print(arena, "%.*g", digits, value);
 }
 
 static void add_number(table_row *row, const char *title, double value, int digits) {
-    char *text = row->text[row->count++];
-    snprintf(text, CELL_SIZE, "%s", title);
-    if (row->cell)
-        show_number(value, digits, "never", text);
+    row->text[row->count++] = row->cell ? show_number(row->arena, value, digits, "never") : title;
 }
 
 static void add_metric(table_row *row, const char *title, const bench_band *value) {
-    char *median = row->text[row->count++], *band = row->text[row->count++];
-    char low[CELL_SIZE], high[CELL_SIZE];
-    snprintf(median, CELL_SIZE, "%s", title);
-    snprintf(band, CELL_SIZE, "%s", row->cell ? "-" : "20-80 %");
-    if (!row->cell)
-        return;
-    show_number(value->median, 5, "failed", median);
-    show_number(value->low, 5, "failed", low);
-    show_number(value->high, 5, "failed", high);
-    if (row->cell->runs > 1)
-        snprintf(band, CELL_SIZE, "%.60s .. %.60s", low, high);
+    const char *low = show_number(row->arena, value->low, 5, "failed");
+    const char *high = show_number(row->arena, value->high, 5, "failed");
+    const char *median = show_number(row->arena, value->median, 5, "failed");
+    row->text[row->count++] = row->cell ? median : title;
+    row->text[row->count++] = !row->cell ? "20-80 %"
+                              : row->cell->runs > 1 && low && high
+                                  ? blv_arena_print(row->arena, "%s .. %s", low, high)
+                                  : "-";
 }
 
 static void fill_row(const bench_suite *suite, const bench_cell *cell, table_row *row) {
@@ -60,7 +53,7 @@ static void fill_row(const bench_suite *suite, const bench_cell *cell, table_row
     const bool of_solvers = !suite->has_command;
     row->cell = cell;
     row->count = 1;
-    snprintf(row->text[0], CELL_SIZE, "%s", cell ? c->id : of_solvers ? "solver" : "method");
+    row->text[0] = cell ? c->id : of_solvers ? "solver" : "method";
     add_metric(row, metric_title(suite), &c->value);
     if (of_solvers) {
         add_number(row, "s to level", c->reach.seconds.median, 3);
@@ -75,8 +68,8 @@ static void fill_row(const bench_suite *suite, const bench_cell *cell, table_row
     if (!of_solvers)
         return;
     add_number(row, "calls", c->calls, 4);
-    snprintf(row->text[row->count++], CELL_SIZE, cell ? "%zu of %zu" : "failed", c->failed,
-             c->runs);
+    row->text[row->count++] =
+        cell ? blv_arena_print(row->arena, "%zu of %zu", c->failed, c->runs) : "failed";
 }
 
 /* ---- Tables ---- */
@@ -130,14 +123,11 @@ static blv_error print_table(const bench_results *results, const bench_view *vie
                              FILE *out) {
     const bench_suite *suite = &results->bench->suite;
     char align[MOST_COLUMNS + 1] = "l";
-    const char *texts[MOST_COLUMNS];
-    table_row row;
     report_table table = {.align = align};
+    table_row row = {.arena = &table.arena};
     fill_row(suite, NULL, &row);
     memset(align + 1, 'r', row.count - 1);
-    for (size_t i = 0; i < row.count; i++)
-        texts[i] = row.text[i];
-    report_table_row(&table, texts);
+    report_table_row(&table, row.text);
     bool more = bench_more_is_better(suite->metric);
     for (size_t place = 0; place < view->count; place++)
         for (size_t i = 0; i < view->count; i++) {
@@ -149,8 +139,8 @@ static blv_error print_table(const bench_results *results, const bench_view *vie
                 continue;
             fill_row(suite, cell, &row);
             if (twin)
-                snprintf(row.text[0], CELL_SIZE, "%.120s = tuned", cell->id);
-            report_table_row(&table, texts);
+                row.text[0] = blv_arena_print(&table.arena, "%s = tuned", cell->id);
+            report_table_row(&table, row.text);
         }
     return report_table_print(&table, form, 0, out);
 }

@@ -269,9 +269,8 @@ static blv_error grow_grid(bench *b, size_t variant, size_t entry) {
 }
 
 static blv_error plan_more(bench *b, size_t variant, size_t entry) {
-    const bench_entry *e = &b->suite.entries[entry];
     const size_t tried = count_tuning(b, variant, entry);
-    if (e->tuned.count > 0 && tried == 1)
+    if (b->suite.entries[entry].tuned.count > 0 && tried == 1)
         return plan_around(b, variant, entry);
     const bool may_grow = b->suite.most_settings == SIZE_MAX && !b->suite.has_command;
     return may_grow && tried > 1 ? grow_grid(b, variant, entry) : BLV_OK;

@@ -3,7 +3,6 @@
 #include "cli/arguments.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The word of "auto|unit|none" that the text is, or -1. */

@@ -2,25 +2,12 @@
  * argument, which says where in the request its value goes. Parsing, checks of values, help,
  * completion and the manual come from it.
  *
- *     typedef struct request {
- *         blv_read_options reading;
- *         const char *file, *out;
- *         int threads;
- *         bool json;
- *     } request;
- *
  *     static const cli_argument table[] = {
  *         CLI_POSITION(READS, request, file, "FILE", "no file is named"),
- *         CLI_OPTION("out", WRITES, request, out, "OUT.csv", "write the rows", .letter = 'o'),
  *         CLI_OPTION("threads", WHOLE, request, threads, "N", "threads to use", .to = 256),
- *         CLI_OPTION("json", FLAG, request, json, NULL, "print JSON"),
  *         CLI_HEADING(READING),
  *         CLI_INCLUDE(cli_reading_table, request, reading),
  *         CLI_END};
- *     static const request defaults = {.threads = 1};
- *     const cli_command cmd_look =
- *         CLI_COMMAND("look", "FILE", "what the list of commands says", request, table, look,
- *                     "What it does.\vMore, below the options.", .defaults = &defaults);
  *
  * A bad value ends the command with exit code 2 and "--threads 'x': expected a whole number from 0
  * to 256". */
@@ -164,3 +151,13 @@ blv_error cli_value_take(const cli_placed_argument *to, const char *text, blv_me
 /* The options of a run that have a name of their own: --iters, --seconds, --seed, ...; the request
  * is a cli_settings. Those that are set with --set KEY=VALUE are listed at the end of the help. */
 extern const cli_argument cli_run_option_table[];
+
+/* ---- The commands: cli/commands/ ---- */
+
+extern const cli_command cmd_solve, cmd_resume, cmd_runs, cmd_plot, cmd_report, cmd_solvers,
+    cmd_problems, cmd_check, cmd_data, cmd_clean, cmd_coreset, cmd_continual, cmd_tune, cmd_predict,
+    cmd_bench, cmd_version, cmd_completion, cmd_manual;
+
+extern const cli_command *const cli_commands[]; /* all of them; the last is followed by NULL */
+/* NULL where there is none of that name. */
+const cli_command *cli_command_find(const cli_command *const *list, const char *name);

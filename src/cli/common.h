@@ -19,7 +19,7 @@ enum {
     CLI_REJECTED = 2 /* bad usage or input, or output that cannot be written */
 };
 
-/* ---- Standard output and standard error: cli/terminal_text.c ----
+/* ---- Standard output and standard error ----
  *
  * Whatever is printed there passes through one function, which shows control characters other than
  * newlines and tabs, and marks of writing direction, in place of passing them on to a terminal:
@@ -31,6 +31,8 @@ void cli_terminal_begin(void);
 /* Text from elsewhere within a line: the same with newlines and tabs. Lives until the program
  * ends; "" for NULL. */
 const char *cli_shown(const char *text);
+/* A line on standard error. context is not used. */
+void cli_say(void *context, const char *line);
 
 /* ---- Messages on stderr, "bilevel solve: ..." ---- */
 

@@ -4,7 +4,6 @@
 #include "cli/rank_start.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- Reading ---- */
@@ -135,12 +134,11 @@ void cli_part_try(const char *table, const char *part, const blv_dataset *whole)
 /* ---- At the top of a task ---- */
 
 void cli_print_kinds(const char *name, const char *kinds) {
-    fprintf(stderr, "%s\n", cli_shown(cli_print("%s: %s", name, kinds)));
+    cli_say(NULL, cli_print("%s: %s", name, kinds));
 }
 
 void cli_print_warning(void *unused, const char *line) {
-    (void)unused;
-    fprintf(stderr, "warning: %s\n", cli_shown(line));
+    cli_say(unused, cli_print("warning: %s", line));
 }
 
 static void list_warning(void *list, const char *line) {

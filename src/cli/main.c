@@ -1,6 +1,6 @@
 /* bilevel COMMAND ...: picks the command, and sees to it that lost output is noticed. */
 #include "bilevel/arithmetic.h"
-#include "cli/commands.h"
+#include "cli/arguments.h"
 #include "cli/printing.h"
 #include "cli/progress_line.h"
 #include "cli/rank_start.h"

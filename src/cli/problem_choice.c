@@ -41,8 +41,7 @@ void cli_instance_find(cli_instance *instance) {
     instance->family = family;
     instance->params = cli_alloc(1, family->params_size);
     cli_expect(blv_params_default(family->params, instance->params, &cli_why));
-    char owner[80];
-    snprintf(owner, sizeof owner, "problem %s", family->name);
+    const char *owner = cli_print("problem %s", family->name);
     for (size_t i = 0; i < instance->settings.count; i++)
         cli_expect(blv_params_set(family->params, instance->params, owner,
                                   instance->settings.items[i].key,
@@ -50,7 +49,7 @@ void cli_instance_find(cli_instance *instance) {
 }
 
 /* The same problem as if it had been written without products. */
-static blv_error leave_out_products(cli_instance *instance, blv_message *why) {
+static void leave_out_products(cli_instance *instance) {
     blv_problem_def def = *blv_problem_definition(instance->problem);
     def.lower_hvp = NULL;
     def.lower_cross = NULL;
@@ -59,7 +58,7 @@ static blv_error leave_out_products(cli_instance *instance, blv_message *why) {
     def.lower_cross_matrix = NULL;
     def.free_user = NULL; /* user belongs to the problem that was there first */
     instance->with_products = instance->problem;
-    return blv_problem_create(&instance->problem, &def, why);
+    cli_expect(blv_problem_create(&instance->problem, &def, &cli_why));
 }
 
 /* Values that name files: as they are, or in the folder of the data. */
@@ -89,13 +88,13 @@ void cli_instance_create(cli_instance *instance) {
     }
     cli_expect(error);
     if (instance->gradients_only)
-        cli_expect(leave_out_products(instance, &cli_why));
+        leave_out_products(instance);
 }
 
-void cli_instance_describe(const cli_instance *instance, char *text, size_t size) {
+const char *cli_instance_describe(const cli_instance *instance) {
     const blv_problem_def *def = blv_problem_definition(instance->problem);
-    snprintf(text, size, "%s, dimension %zu in x and %zu in y, %s%s%s", instance->family->name,
-             def->dim_x, def->dim_y, blv_precision_words[instance->options.precision],
-             instance->options.memory == BLV_MEMORY_CUDA ? " on a GPU" : "",
-             instance->gradients_only ? ", gradients only" : "");
+    return cli_print("%s, dimension %zu in x and %zu in y, %s%s%s", instance->family->name,
+                     def->dim_x, def->dim_y, blv_precision_words[instance->options.precision],
+                     instance->options.memory == BLV_MEMORY_CUDA ? " on a GPU" : "",
+                     instance->gradients_only ? ", gradients only" : "");
 }

@@ -35,4 +35,4 @@ void cli_instance_find(cli_instance *instance);
 /* Finds it and creates the problem. */
 void cli_instance_create(cli_instance *instance);
 /* "quadratic, dimension 50 in x and 50 in y, f64", once it is created */
-void cli_instance_describe(const cli_instance *instance, char *text, size_t size);
+const char *cli_instance_describe(const cli_instance *instance);

@@ -11,8 +11,7 @@
 enum { INDENT = 2 };
 
 static void add_number(report_table *table, const char *label, double value) {
-    char text[REPORT_CELL];
-    report_table_row(table, (const char *[]){label, report_number(text, "%.10g", value)});
+    report_table_row(table, (const char *[]){label, report_number(&table->arena, "%.10g", value)});
 }
 
 void cli_ending_text(const blv_execution *e, char text[CLI_ENDING_SIZE]) {
@@ -30,8 +29,7 @@ static void print_run(const cli_instance *instance, const blv_execution *e) {
     const blv_solver *solver = blv_solver_find(NULL, r->solver, NULL);
     report_table table = {.align = "ll"};
     char text[CLI_ENDING_SIZE];
-    cli_instance_describe(instance, text, sizeof text);
-    report_table_add(&table, "Problem\t%s", text);
+    report_table_add(&table, "Problem\t%s", cli_instance_describe(instance));
     report_table_add(&table, "Solver\t%s: %s", r->solver, solver ? solver->summary : "");
     cli_ending_text(e, text);
     report_table_row(&table, (const char *[]){"Outcome", text});
@@ -112,10 +110,9 @@ static void print_values(const char *title, const blv_values *values) {
     printf("\n%s\n", title);
     int column = 0;
     for (size_t i = 0; i < values->count; i++) {
-        char value[BLV_SHOWN_SIZE], text[BLV_SHOWN_SIZE + 80];
+        char value[BLV_SHOWN_SIZE];
         blv_value_show(&values->items[i], value);
-        snprintf(text, sizeof text, "%.60s = %s", values->items[i].name, value);
-        column = cli_print_word(column, text);
+        column = cli_print_word(column, cli_print("%.60s = %s", values->items[i].name, value));
     }
     putchar('\n');
 }
@@ -162,9 +159,7 @@ static void add_row(report_table *table, const blv_comparison_row *row) {
 }
 
 void cli_print_comparison(const cli_instance *instance, const blv_comparison *comparison) {
-    char problem[256];
-    cli_instance_describe(instance, problem, sizeof problem);
-    printf("Problem  %s\n\n", problem);
+    printf("Problem  %s\n\n", cli_instance_describe(instance));
     report_table table = {.align = "llrrrrr"}, left_out = {.align = "ll"};
     report_table_add(&table, "SOLVER\tOUTCOME\tPHI\t|GRAD PHI|\tITERATIONS\tSECONDS\tCALLS");
     for (size_t i = 0; i < comparison->count; i++) {

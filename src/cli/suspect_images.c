@@ -146,21 +146,17 @@ bool cli_rows_are_images(const cli_image *given, const blv_task_sets *sets) {
 
 /* ---- The pictures ---- */
 
-static void put_caption(const blv_dataset_view *v, const blv_clean_result *r, size_t row,
-                        char caption[CAPTION]) {
+static const char *caption_of(const blv_dataset_view *v, const blv_clean_result *r, size_t row) {
     const char *label = v->class_names[v->label[row]];
-    if (r->believed[row] == v->label[row])
-        snprintf(caption, CAPTION, "row %zu: %.40s?", row, label);
-    else
-        snprintf(caption, CAPTION, "row %zu: %.40s, not %.40s", row,
-                 v->class_names[r->believed[row]], label);
+    return r->believed[row] == v->label[row] ? cli_print("row %zu: %.40s?", row, label)
+                                             : cli_print("row %zu: %.40s, not %.40s", row,
+                                                         v->class_names[r->believed[row]], label);
 }
 
 static void put_pictures(FILE *out, const cli_image *image, const blv_task_sets *sets,
                          const blv_clean_result *r, size_t count) {
     report_picture *pictures = cli_alloc(count, sizeof *pictures);
     double *values = cli_alloc(count * sets->features, sizeof *values);
-    char(*captions)[CAPTION] = cli_alloc(count, sizeof *captions);
     double low = INFINITY, high = -INFINITY;
     for (size_t i = 0; i < count; i++)
         read_row(sets, r->order[i], values + i * sets->features);
@@ -168,61 +164,62 @@ static void put_pictures(FILE *out, const cli_image *image, const blv_task_sets 
         low = fmin(low, values[i]);
         high = fmax(high, values[i]);
     }
-    for (size_t i = 0; i < count; i++) {
-        put_caption(blv_dataset_view_of(sets->train), r, r->order[i], captions[i]);
-        pictures[i] = (report_picture){.width = image->width,
-                                       .height = image->height,
-                                       .channels = image->channels,
-                                       .planar = image->planar,
-                                       .values = values + i * sets->features,
-                                       .low = low,
-                                       .high = high,
-                                       .caption = captions[i]};
-    }
+    for (size_t i = 0; i < count; i++)
+        pictures[i] = (report_picture){
+            .width = image->width,
+            .height = image->height,
+            .channels = image->channels,
+            .planar = image->planar,
+            .values = values + i * sets->features,
+            .low = low,
+            .high = high,
+            .caption = caption_of(blv_dataset_view_of(sets->train), r, r->order[i])};
     cli_expect(report_contact_sheet(out, pictures, count));
     free(pictures);
     free(values);
-    free(captions);
 }
 
 /* ---- Other rows ---- */
 
-void cli_print_against(const blv_task_sets *sets, const blv_clean_result *r, size_t row, char *text,
-                       size_t size) {
+/* The first CAPTION - 1 bytes of it. */
+static const char *speaks_against(const blv_task_sets *sets, const blv_clean_result *r,
+                                  size_t row) {
     const blv_dataset_view *v = blv_dataset_view_of(sets->train);
     double *values = cli_alloc(sets->features, sizeof *values);
-    size_t length = 0;
+    const char *text = "";
     read_row(sets, row, values);
-    *text = '\0';
-    for (size_t a = 0; a < BLV_CLEAN_AGAINST && length < size; a++) {
+    for (size_t a = 0; a < BLV_CLEAN_AGAINST; a++) {
         const uint32_t j = r->against[row * BLV_CLEAN_AGAINST + a];
-        char number[32];
-        snprintf(number, sizeof number, "feature %u:", (unsigned)j);
         if (j != BLV_CLEAN_NO_FEATURE)
-            length +=
-                (size_t)snprintf(text + length, size - length, "%s%.40s %.4g", length ? ", " : "",
-                                 v->feature_names ? v->feature_names[j] : number, values[j]);
+            text = cli_print("%s%s%.40s %.4g", text, *text ? ", " : "",
+                             v->feature_names ? v->feature_names[j]
+                                              : cli_print("feature %u:", (unsigned)j),
+                             values[j]);
     }
     free(values);
+    return cli_print("%.*s", CAPTION - 1, text);
+}
+
+void cli_suspect_rows(report_table *table, const blv_task_sets *sets, const blv_clean_result *r,
+                      size_t count) {
+    const blv_dataset_view *v = blv_dataset_view_of(sets->train);
+    for (size_t i = 0; i < count; i++) {
+        const size_t row = r->order[i];
+        const char *cells[] = {
+            report_number(&table->arena, "%.0f", (double)row), v->class_names[v->label[row]],
+            report_number(&table->arena, "%.2g%%", 100.0 * r->label_probability[row]),
+            v->class_names[r->believed[row]], speaks_against(sets, r, row)};
+        report_table_row(table, cells);
+    }
 }
 
 static void put_rows(FILE *out, const blv_task_sets *sets, const blv_clean_result *r,
                      size_t count) {
-    static const char *const titles[] = {"Row", "Label", "Right", "Believed", "Speaks against it"};
-    const blv_dataset_view *v = blv_dataset_view_of(sets->train);
-    const char *align = r->model_text ? "rlrll" : "rlrl"; /* else there is no model to ask */
-    report_html_table_begin(out, align, titles);
-    for (size_t i = 0; i < count; i++) {
-        const size_t row = r->order[i];
-        char number[32], right[32], against[CAPTION];
-        snprintf(number, sizeof number, "%zu", row);
-        snprintf(right, sizeof right, "%.2g%%", 100.0 * r->label_probability[row]);
-        cli_print_against(sets, r, row, against, sizeof against);
-        report_html_table_row(out, align,
-                              (const char *const[]){number, v->class_names[v->label[row]], right,
-                                                    v->class_names[r->believed[row]], against});
-    }
-    report_html_table_end(out);
+    report_table table = {.align = r->model_text ? "rlrll" : "rlrl"}; /* no model, none to ask */
+    report_table_row(
+        &table, (const char *const[]){"Row", "Label", "Right", "Believed", "Speaks against it"});
+    cli_suspect_rows(&table, sets, r, count);
+    cli_expect(report_table_print(&table, REPORT_AS_HTML, 0, out));
 }
 
 char *cli_suspect_sheet(const cli_image *given, const blv_task_sets *sets,

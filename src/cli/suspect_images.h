@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bilevel/clean.h"
+#include "report/table.h"
 #include "store/record.h"
 
 /* What picture a row is. */
@@ -21,6 +22,8 @@ void cli_image_check(const cli_image *image, const blv_task_sets *sets);
 char *cli_suspect_sheet(const cli_image *image, const blv_task_sets *sets,
                         const blv_clean_result *result);
 bool cli_rows_are_images(const cli_image *image, const blv_task_sets *sets);
-/* "petal_width 2.5, petal_length 6": the features that speak against the label of a suspect. */
-void cli_print_against(const blv_task_sets *sets, const blv_clean_result *result, size_t row,
-                       char *text, size_t size);
+/* Adds the most suspicious rows to a table: row, label, probability that it is right, believed
+ * label and, where the table has a column for them, the features that speak against the label:
+ * "petal_width 2.5, petal_length 6". */
+void cli_suspect_rows(report_table *table, const blv_task_sets *sets,
+                      const blv_clean_result *result, size_t count);

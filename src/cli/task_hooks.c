@@ -54,9 +54,8 @@ static blv_error on_begin(void *context, const blv_task_run *which, blv_run *run
 }
 
 static void on_end(void *context, const blv_task_run *which, const blv_run_end *end) {
-    cli_task_hooks *task = context;
     cli_progress_leave();
-    blv_task_session_end(&task->session, which, end);
+    blv_task_session_end(context, which, end);
 }
 
 /* ---- What is known of a run ---- */

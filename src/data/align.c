@@ -127,12 +127,10 @@ static blv_error align_one(blv_dataset *d, const char *name, const named_view *t
 blv_error blv_dataset_align_to(blv_dataset *dataset, const char *name,
                                const blv_dataset_view *reference, const char *reference_name,
                                blv_message *why) {
-    if (!dataset || !reference)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_align_to: an argument is NULL");
+    BLV_CHECK(blv_need_arguments(dataset && reference, __func__, why));
     const named_view to = {reference, reference_name ? reference_name : "the other set"};
     blv_dataset *changed = blv_dataset_share(dataset);
-    if (!changed)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(changed, why));
     name = name ? name : "the set";
     blv_error error = align_one(changed, name, &to, reference->columns, why);
     if (!error && changed->view.columns > reference->columns)
@@ -159,8 +157,7 @@ static blv_error align_set(blv_dataset *const *datasets, const char *const *name
     const named_view first = {&datasets[0]->view, name_of(names, 0, first_room)};
     const named_view set = {&datasets[i]->view, name_of(names, i, room)};
     changed[i] = blv_dataset_share(datasets[i]);
-    if (!changed[i])
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(changed[i], why));
     if (i == 0)
         return set.view->columns < columns ? widen(changed[0], columns, why) : BLV_OK;
     BLV_CHECK(check_kind(&set, &first, why));
@@ -176,8 +173,7 @@ blv_error blv_dataset_align(blv_dataset *const *datasets, const char *const *nam
         if (datasets[i] && datasets[i]->view.columns > columns)
             columns = datasets[i]->view.columns;
     blv_dataset **changed = calloc(count, sizeof(blv_dataset *));
-    if (!changed)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(changed, why));
     blv_error error = BLV_OK;
     for (size_t i = 0; !error && i < count; i++)
         if (datasets[i])
@@ -196,8 +192,7 @@ blv_error blv_dataset_align(blv_dataset *const *datasets, const char *const *nam
 
 blv_error blv_dataset_expect_classes(const blv_dataset *dataset, const char *name,
                                      blv_message *why) {
-    if (!dataset || !name)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_expect_classes: an argument is NULL");
+    BLV_CHECK(blv_need_arguments(dataset && name, __func__, why));
     const blv_dataset_view *v = &dataset->view;
     if (!v->label)
         return blv_explain(why, BLV_E_FORMAT, "%.200s: %s", name,

@@ -141,8 +141,7 @@ static blv_error take_type(const blv_csv *csv, blv_attribute *a, char *p) {
 static blv_error take_attribute(const blv_csv *csv, char *p) {
     blv_csv_field name;
     blv_attribute *a = blv_list_room(&csv->arff->attribute, 1, sizeof *a);
-    if (!a)
-        return blv_explain_memory(csv->why);
+    BLV_CHECK(blv_need_memory(a, csv->why));
     *a = (blv_attribute){0};
     csv->arff->attribute.count++;
     p = skip_blanks(p);
@@ -150,8 +149,7 @@ static blv_error take_attribute(const blv_csv *csv, char *p) {
     if (name.length == 0)
         return reject(csv, "the name of an attribute", p, rest_of(p));
     a->name = blv_arena_alloc(&csv->arff->arena, name.length + 1, 1);
-    if (!a->name)
-        return blv_explain_memory(csv->why);
+    BLV_CHECK(blv_need_memory(a->name, csv->why));
     memcpy(a->name, name.text, name.length);
     return take_type(csv, a, skip_blanks(p));
 }
@@ -206,8 +204,7 @@ static blv_error check_level(const blv_csv *csv, size_t j, blv_csv_field *field)
     if (a->type != BLV_ATTRIBUTE_NOMINAL || missing)
         return BLV_OK;
     int32_t number = blv_texts_number(&a->levels, field->text, field->length);
-    if (number < 0)
-        return blv_explain_memory(csv->why);
+    BLV_CHECK(blv_need_memory(number >= 0, csv->why));
     field->level = (size_t)number < declared;
     if (field->level)
         return BLV_OK;
@@ -227,8 +224,7 @@ static blv_error take_dense(blv_csv *csv, char *p) {
     const size_t count = csv->arff->attribute.count;
     for (const char *next = p; next;) {
         blv_csv_field *field = blv_csv_add_field(csv);
-        if (!field)
-            return blv_explain_memory(csv->why);
+        BLV_CHECK(blv_need_memory(field, csv->why));
         p += next - p;
         BLV_CHECK(take_word(csv, &p, ",\t\n", field));
         if (csv->count <= count)
@@ -247,8 +243,7 @@ static blv_error take_pairs(blv_csv *csv, char *p) {
         size_t digits = strspn(p, "0123456789"), j = strtoul(p, NULL, 10);
         size_t *index = blv_list_room(&csv->arff->index, 1, sizeof *index);
         blv_csv_field *field = index ? blv_csv_add_field(csv) : NULL;
-        if (!field)
-            return blv_explain_memory(csv->why);
+        BLV_CHECK(blv_need_memory(field, csv->why));
         if (digits == 0 || digits > 9 || j >= count || j < next || !strchr(" \t", p[digits]))
             return reject(csv, "the place of an attribute, ascending, and a value", p, rest_of(p));
         *index = next = j;
@@ -302,9 +297,7 @@ blv_error blv_arff_next(blv_csv *csv) {
     if (!a->sparse)
         return take_dense(csv, line);
     BLV_CHECK(take_pairs(csv, line));
-    if (a->keep_sparse)
-        return BLV_OK;
-    return expand(csv);
+    return a->keep_sparse ? BLV_OK : expand(csv);
 }
 
 blv_error blv_arff_note_label(blv_reading *r, const blv_csv *csv, int64_t label) {

@@ -213,8 +213,7 @@ static blv_error find_identifier(const blv_table *t, const blv_column *c, bool *
     const double *numbers = t->numbers.items;
     double *value = blv_data_alloc(t->rows, sizeof *value);
     *found = c->missing == 0 && t->rows > 1;
-    if (!value)
-        return blv_explain_memory(t->r->why);
+    BLV_CHECK(blv_need_memory(value, t->r->why));
     for (size_t i = 0; *found && i < t->rows; i++) {
         value[i] = numbers[i * t->number_columns + c->place];
         *found = value[i] == floor(value[i]);
@@ -269,8 +268,7 @@ static blv_error find_text_kind(blv_table *t, blv_column *c) {
     const size_t levels = c->levels.items.count;
     const bool any = !c->given;
     c->value = blv_arena_alloc(&t->arena, levels + 1, sizeof *c->value);
-    if (!c->value)
-        return blv_explain_memory(t->r->why);
+    BLV_CHECK(blv_need_memory(c->value, t->r->why));
     if ((any || c->kind == BLV_KIND_BOOLEAN) && find_values(c, blv_boolean_value))
         c->kind = BLV_KIND_BOOLEAN;
     else if ((any || c->kind == BLV_KIND_DATE) && find_values(c, blv_date_value))
@@ -288,8 +286,7 @@ static blv_error find_text_kind(blv_table *t, blv_column *c) {
     return BLV_OK;
 }
 
-blv_error blv_table_find_kinds(blv_table *table, bool *again) {
-    blv_table *t = table;
+blv_error blv_table_find_kinds(blv_table *t, bool *again) {
     *again = false;
     for (size_t j = 0; j < t->count; j++) {
         blv_column *c = &t->column[j];

@@ -3,7 +3,6 @@
 
 #include "data/csv.h"
 #include "data/data_table.h"
-#include "data/row_text.h"
 
 typedef enum blv_csv_how { AS_NUMBER, AS_TEXT, NOT_AT_ALL } blv_csv_how;
 

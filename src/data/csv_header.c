@@ -23,8 +23,7 @@ static bool counts_columns(const blv_csv_file *f) {
 
 /* A column of numbers and texts may begin with a text as well, so all rows are looked at later; the
  * names of a recipe have been looked for. */
-bool blv_csv_is_header(blv_csv_file *file) {
-    blv_csv_file *f = file;
+bool blv_csv_is_header(blv_csv_file *f) {
     const blv_read_options *o = &f->r->options;
     bool above = false, numbers = false;
     f->header_guessed = false;
@@ -50,8 +49,7 @@ bool blv_csv_is_header(blv_csv_file *file) {
     return above && !(numbers && blv_recipe_named(&f->t));
 }
 
-blv_error blv_csv_find_names(blv_csv_file *file) {
-    blv_csv_file *f = file;
+blv_error blv_csv_find_names(blv_csv_file *f) {
     const blv_table *t = &f->t;
     blv_texts texts = {0};
     bool all = false, well = true;
@@ -104,8 +102,7 @@ static bool first_is_header(const blv_csv_file *f) {
     return settled && f->r->format == BLV_FORMAT_CSV && blv_table_first_names(&f->t);
 }
 
-bool blv_csv_correct_header(blv_csv_file *file) {
-    blv_csv_file *f = file;
+bool blv_csv_correct_header(blv_csv_file *f) {
     if (!f->header && !f->r->options.header && first_is_header(f))
         f->known = HEADER_NAMES;
     else if (f->header && f->header_guessed && is_row(f))
@@ -115,8 +112,7 @@ bool blv_csv_correct_header(blv_csv_file *file) {
     return true;
 }
 
-bool blv_csv_header_alone(const blv_csv_file *file) {
-    const blv_csv_file *f = file;
+bool blv_csv_header_alone(const blv_csv_file *f) {
     const blv_read_options *o = &f->r->options;
     bool words = f->t.rows == 1 && !f->header && !o->header && !o->recipe && f->first_count > 1;
     for (size_t i = 0; words && i < f->first_count; i++)

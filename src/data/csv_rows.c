@@ -92,8 +92,7 @@ static blv_error take_label(blv_csv_file *f, const blv_csv_field *field, size_t 
         int32_t *label = blv_list_room(&r->label, 1, sizeof *label); /* the row will be left out */
         if (r->options.real_targets)
             return blv_add_target(r, NAN);
-        if (!label)
-            return blv_explain_memory(r->why);
+        BLV_CHECK(blv_need_memory(label, r->why));
         label[0] = BLV_CODE_MISSING;
         r->label.count++;
         return BLV_OK;
@@ -134,8 +133,7 @@ static blv_error take_truth(blv_csv_file *f, const blv_csv_field *field, size_t 
 
 static blv_error take_weight(blv_csv_file *f, const blv_csv_field *field, size_t line) {
     double *weight = blv_list_room(&f->r->weight, 1, sizeof *weight);
-    if (!weight)
-        return blv_explain_memory(f->r->why);
+    BLV_CHECK(blv_need_memory(weight, f->r->why));
     if (!field_number(f, field, weight) && blv_csv_looks_a_number(f, field)) {
         note_comma(f, field);
         *weight = 0.0;
@@ -206,8 +204,7 @@ blv_error blv_csv_take_row(blv_csv_file *f, const blv_csv_field *fields, size_t 
                            f->r->shown, line, count, t->count);
     double *value = blv_list_room(&t->numbers, t->number_columns, sizeof *value);
     int32_t *code = blv_list_room(&t->codes, t->code_columns, sizeof *code);
-    if (!value || !code)
-        return blv_explain_memory(f->r->why);
+    BLV_CHECK(blv_need_memory(value && code, f->r->why));
     for (size_t i = take_plain(f, fields, 0, count, &value); i < count;
          i = take_plain(f, fields, i + 1, count, &value)) {
         if (f->how[i] == AS_TEXT) {

@@ -140,16 +140,13 @@ void blv_dataset_drop_transposed(blv_dataset *dataset) {
 }
 
 static bool put_part(blv_dataset *d, blv_part_name name, const blv_part *made, size_t offset) {
-    blv_part *part = made->data ? calloc(1, sizeof *part) : NULL;
+    blv_part *part = made->data ? malloc(sizeof *part) : NULL;
     if (!part) {
         if (!made->lent)
             free_data(made->data, made->mapped_bytes);
         return false;
     }
-    part->data = made->data;
-    part->mapped_bytes = made->mapped_bytes;
-    part->lent = made->lent;
-    part->context = made->context;
+    *part = *made; /* without holders */
     if (name == BLV_PART_DENSE) {
         d->dense_offset = offset;
         d->view.stride = d->view.columns;
@@ -243,8 +240,7 @@ blv_error blv_dataset_copy(const blv_dataset *dataset, blv_dataset **copy, blv_m
 
 blv_error blv_dataset_expect_memory(const blv_dataset *dataset, uint64_t count, uint64_t size,
                                     const char *name, const char *what, blv_message *why) {
-    if (!dataset || !name || !what)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_expect_memory: an argument is NULL");
+    BLV_CHECK(blv_need_arguments(dataset && name && what, __func__, why));
     return blv_expect_memory(&dataset->limit, count, size, blv_shown_path(name), what, why);
 }
 

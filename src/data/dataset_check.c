@@ -243,8 +243,7 @@ static blv_error make_set(blv_dataset **dataset, const blv_dataset_view *view, c
         return blv_explain(why, BLV_E_ARGUMENT,
                            "%s: rows without gaps and a release function are needed", caller);
     blv_dataset *d = blv_dataset_new();
-    if (!d)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(d, why));
     d->view.rows = v.rows;
     d->view.columns = v.columns;
     d->view.precision = v.precision;

@@ -73,11 +73,6 @@ void *blv_list_room(blv_list *list, size_t more, size_t item_size);
 /* The items, without spare room; the list is empty then. */
 void *blv_list_take(blv_list *list, size_t item_size);
 
-/* BLV_E_MEMORY with its message unless ok. */
-static inline blv_error blv_need_memory(bool ok, blv_message *why) {
-    return ok ? BLV_OK : blv_explain_memory(why);
-}
-
 /* ---- Sets ---- */
 
 /* An empty set; NULL when memory is short. */
@@ -134,8 +129,9 @@ blv_dataset *blv_dataset_pick(const blv_dataset *source, const size_t *index, si
 blv_error blv_dataset_convert(blv_dataset *dataset, blv_layout layout, blv_precision precision,
                               const char *name, blv_message *why);
 
-blv_error blv_dataset_write_npz(const blv_dataset_view *view, const char *name, blv_write_fn write,
-                                void *context, blv_message *why);
+/* Writes the rows as their file has them; see blv_dataset_write. */
+blv_error blv_dataset_write_source(const blv_dataset *dataset, const char *name, blv_write_fn write,
+                                   void *context, blv_message *why);
 
 /* ---- Texts as classes ---- */
 
@@ -194,6 +190,10 @@ static inline blv_stored_row blv_row_at(const blv_dataset_view *v, size_t i) {
         return (blv_stored_row){i * v->stride, i * v->stride + v->columns, NULL};
     return (blv_stored_row){v->row_start[i], v->row_start[i + 1], v->column};
 }
+
+/* Goes on with the values of a row that are not zero, each with its column; not from a hash of 0.
+ */
+uint64_t blv_hash_row(uint64_t hash, const blv_dataset_view *v, size_t i);
 
 /* The column of element k of the row. */
 static inline size_t blv_column_at(const blv_stored_row *row, size_t k) {

@@ -67,31 +67,25 @@ static bool deal_part(const dealing *d, blv_part_name name) {
     return data && (d->from || blv_dataset_put(d->to, name, data));
 }
 
-/* Each name with a zero byte behind it, in one block. */
+/* The texts of names lie one behind the other, each with its zero byte. */
 static bool deal_names(const dealing *d, blv_part_name name, const char *const *names,
                        size_t count) {
     size_t size = 0;
-    char *mine = NULL;
     for (size_t i = 0; names && i < count; i++)
         size += strlen(names[i]) + 1;
-    bool well = !names || (mine = blv_data_alloc(size, 1));
-    char *at = mine;
-    for (size_t i = 0; mine && i < count; i++)
-        at = stpcpy(at, names[i]) + 1;
-    well = blv_ranks_all(d->ranks, well) &&
-           d->ranks->broadcast(d->ranks->context, 0, &size, sizeof size);
-    if (well && size > 0) {
-        char *all = receive(d, mine, size);
-        const char **list = d->to ? blv_data_alloc(count, sizeof *list) : NULL;
-        const char *next = all;
-        for (size_t i = 0; all && list && i < count; i++, next += strlen(next) + 1)
-            list[i] = next;
-        well = all &&
-               (d->from || (list && blv_dataset_put(d->to, name, blv_strings_copy(list, count))));
-        free(list);
-        drop(d, all);
-    }
-    free(mine);
+    if (!d->ranks->broadcast(d->ranks->context, 0, &size, sizeof size))
+        return false;
+    if (size == 0)
+        return true;
+    char *all = receive(d, names ? names[0] : NULL, size);
+    const char **list = d->to ? blv_data_alloc(count, sizeof *list) : NULL;
+    const char *next = all;
+    for (size_t i = 0; all && list && i < count; i++, next += strlen(next) + 1)
+        list[i] = next;
+    const bool well =
+        all && (d->from || (list && blv_dataset_put(d->to, name, blv_strings_copy(list, count))));
+    free(list);
+    drop(d, all);
     return well;
 }
 

@@ -123,9 +123,8 @@ static blv_format detect_text(const char *text, size_t count) {
         return BLV_FORMAT_ARFF;
     while (text < end) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
-        const char *line_end = newline ? newline : end;
         bool empty = false;
-        if (is_libsvm_line(text, line_end, &empty))
+        if (is_libsvm_line(text, newline ? newline : end, &empty))
             return BLV_FORMAT_LIBSVM;
         if (!empty)
             return BLV_FORMAT_CSV;

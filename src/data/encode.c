@@ -65,8 +65,7 @@ static void move_item(blv_list *list, size_t from, size_t to, size_t bytes) {
         memcpy(items + to * bytes, items + from * bytes, bytes);
 }
 
-blv_error blv_table_drop_rows(blv_table *table) {
-    blv_table *t = table;
+blv_error blv_table_drop_rows(blv_table *t) {
     blv_reading *r = t->r;
     blv_list *const labels[] = {&r->label, &r->truth};
     blv_list *const wide[] = {&r->target, &r->place, &r->weight};
@@ -144,8 +143,7 @@ double blv_table_median(double *numbers, size_t count, bool boolean) {
 static blv_error learn_median(const blv_table *t, blv_column *c) {
     double *value = blv_data_alloc(t->rows, sizeof *value);
     size_t n = 0;
-    if (!value)
-        return blv_explain_memory(t->r->why);
+    BLV_CHECK(blv_need_memory(value, t->r->why));
     for (size_t i = 0; i < t->rows; i++) {
         value[n] = number_at(t, c, i);
         n += isnan(value[n]) ? 0 : 1;
@@ -168,8 +166,7 @@ static int by_text(const void *left, const void *right) {
 static blv_error learn_levels(blv_table *t, blv_column *c) {
     const size_t count = c->levels.items.count;
     level *levels = blv_arena_alloc(&t->arena, count + 1, sizeof *levels);
-    if (!levels)
-        return blv_explain_memory(t->r->why);
+    BLV_CHECK(blv_need_memory(levels, t->r->why));
     for (size_t n = 0; n < count; n++)
         levels[n] = (level){blv_texts_at(&c->levels, n), n, 0};
     for (size_t i = 0; i < t->rows; i++) {
@@ -191,8 +188,7 @@ static blv_error learn_column(blv_table *t, blv_column *c) {
     const size_t texts = c->levels.items.count;
     if (c->kind == BLV_KIND_CATEGORY) {
         c->rank = blv_arena_alloc(&t->arena, texts + 1, sizeof *c->rank);
-        if (!c->rank)
-            return blv_explain_memory(t->r->why);
+        BLV_CHECK(blv_need_memory(c->rank, t->r->why));
         for (size_t n = 0; n < texts;
              n++) /* the levels of a recipe are the first texts, in order */
             c->rank[n] = n < c->level_count ? (int32_t)n : -1;
@@ -276,8 +272,8 @@ blv_error blv_table_learn(blv_table *table) {
         blv_column *c = table->used[j];
         BLV_CHECK(learn_column(table, c));
         BLV_CHECK(expect_fill(table, c));
-        bool plain = c->kind == BLV_KIND_NUMBER && c->missing == 0;
-        if (!plain && notes++ < NOTES_MAX && !note_column(table, c))
+        if ((c->kind != BLV_KIND_NUMBER || c->missing > 0) && notes++ < NOTES_MAX &&
+            !note_column(table, c))
             return blv_explain_memory(table->r->why);
     }
     bool told = notes <= NOTES_MAX ||
@@ -394,8 +390,7 @@ static blv_error put_sparse(const blv_table *t, size_t stored, uint32_t *feature
     return blv_need_memory(blv_dataset_put_sparse(t->r->dataset, start, column, values), t->r->why);
 }
 
-blv_error blv_table_encode(blv_table *table) {
-    blv_table *t = table;
+blv_error blv_table_encode(blv_table *t) {
     blv_dataset_view *v = &t->r->dataset->view;
     const blv_layout layout = t->r->options.layout;
     const size_t features = place_features(t);
@@ -420,8 +415,7 @@ blv_error blv_table_encode(blv_table *table) {
     }
     uint32_t *feature = blv_arena_alloc(&t->arena, 2 * t->count + 1, sizeof *feature);
     double *value = blv_arena_alloc(&t->arena, 2 * t->count + 1, sizeof *value);
-    if (!feature || !value)
-        return blv_explain_memory(t->r->why);
+    BLV_CHECK(blv_need_memory(feature && value, t->r->why));
     for (size_t i = 0; i < t->rows; i++)
         stored += encode_row(t, i, feature, value);
     bool few = 4.0 * (double)stored < (double)t->rows * (double)features;

@@ -4,7 +4,7 @@
 #include "bilevel/ranks.h"
 #include "data/dataset_private.h"
 
-static uint64_t hash_row(uint64_t hash, const blv_dataset_view *v, size_t i) {
+uint64_t blv_hash_row(uint64_t hash, const blv_dataset_view *v, size_t i) {
     const blv_stored_row row = blv_row_at(v, i);
     for (size_t k = row.first; k < row.end; k++) {
         double value = blv_value_get(blv_stored_values(v), v->precision, k);
@@ -16,7 +16,7 @@ static uint64_t hash_row(uint64_t hash, const blv_dataset_view *v, size_t i) {
 
 static uint64_t hash_features(uint64_t hash, const blv_dataset_view *v) {
     for (size_t i = 0; i < v->rows; i++)
-        hash = blv_hash_word(hash_row(hash, v, i), UINT64_MAX);
+        hash = blv_hash_word(blv_hash_row(hash, v, i), UINT64_MAX);
     return hash;
 }
 
@@ -27,7 +27,7 @@ static uint64_t hash_spread(uint64_t hash, const blv_dataset_view *v) {
     double pieces[PIECES] = {0.0};
     uint64_t sum = 0;
     for (size_t i = 0; i < v->held; i++)
-        sum += hash_row(blv_hash_word(1, v->held_row[i]), v, i);
+        sum += blv_hash_row(blv_hash_word(1, v->held_row[i]), v, i);
     for (size_t p = 0; p < PIECES; p++)
         pieces[p] = (double)(sum >> p * BITS & 0xffff);
     v->ranks->sum(v->ranks->context, PIECES, pieces);

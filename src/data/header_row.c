@@ -157,9 +157,8 @@ bool blv_table_has_text(const blv_table *table, size_t column, const char *text)
 
 /* ---- Names ---- */
 
-bool blv_table_first_names(const blv_table *table) {
+bool blv_table_first_names(const blv_table *t) {
     enum { ENOUGH_NUMBERS = 2, CERTAIN = 4 };
-    const blv_table *t = table;
     bool unlike = false, unique = true, repeated = true, counted = true, usual = false;
     bool singles = true;
     size_t numbers = 0;
@@ -193,8 +192,7 @@ bool blv_table_first_names(const blv_table *table) {
 
 /* ---- Doubt ---- */
 
-bool blv_table_first_doubtful(const blv_table *table) {
-    const blv_table *t = table;
+bool blv_table_first_doubtful(const blv_table *t) {
     size_t columns = 0;
     bool repeated = t->rows <= ENOUGH_ROWS, even;
     for (size_t j = 0; j < t->count; j++) {

@@ -1,5 +1,4 @@
 /* Which column of a table is the label. */
-#include "base/number_text.h"
 #include "data/data_table.h"
 
 #include <math.h>
@@ -60,8 +59,7 @@ bool blv_names_a_label(const char *name) {
            strcasecmp(name, usual[2]) == 0;
 }
 
-blv_error blv_table_note_labels(const blv_table *table) {
-    const blv_table *t = table;
+blv_error blv_table_note_labels(const blv_table *t) {
     char names[240] = "";
     if (t->r->options.label || t->r->options.recipe || t->label == BLV_NO_COLUMN)
         return BLV_OK;
@@ -107,8 +105,7 @@ static int64_t recipe_label(const blv_table *t) {
     return name && t->count >= columns ? (int64_t)place : BLV_NO_COLUMN;
 }
 
-blv_error blv_table_find_labels(blv_table *table) {
-    blv_table *t = table;
+blv_error blv_table_find_labels(blv_table *t) {
     const blv_read_options *o = &t->r->options;
     t->truth = t->weight = BLV_NO_COLUMN;
     t->label_guessed = false;
@@ -189,13 +186,11 @@ static blv_error reject_label(const blv_table *t, size_t different) {
 
 /* How many targets differ; *whole: all are whole numbers. */
 static blv_error count_targets(const blv_table *t, size_t *different, bool *whole) {
-    const double *target = t->r->target.items;
     double *value = blv_data_alloc(t->rows, sizeof *value);
     *different = 0;
     *whole = true;
-    if (!value)
-        return blv_explain_memory(t->r->why);
-    memcpy(value, target, t->rows * sizeof *value);
+    BLV_CHECK(blv_need_memory(value, t->r->why));
+    memcpy(value, t->r->target.items, t->rows * sizeof *value);
     blv_sort_numbers(value, t->rows);
     for (size_t i = 0; i < t->rows; i++) {
         *different += i == 0 || value[i] != value[i - 1];

@@ -1,4 +1,5 @@
-/* Dense or sparse, single or double precision: the features of a set in another form. */
+/* Dense or sparse, single or double precision, by columns too: the features of a set in another
+ * form. */
 #include "base/rank_exchange.h"
 #include "bilevel/ranks.h"
 #include "data/data_table.h"
@@ -76,8 +77,7 @@ static blv_error set_layout(blv_dataset *d, blv_layout layout, const char *name,
 static blv_error narrow(blv_dataset *d, blv_part_name part, size_t count, const char *name,
                         blv_message *why) {
     unsigned char *bytes = blv_dataset_own_values(d);
-    if (!bytes)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(bytes, why));
     for (size_t i = 0; i < count; i++) {
         double wide;
         memcpy(&wide, bytes + i * sizeof wide, sizeof wide);
@@ -121,6 +121,49 @@ blv_error blv_dataset_convert(blv_dataset *dataset, blv_layout layout, blv_preci
     return BLV_OK;
 }
 
+/* ---- The transposed copy of a sparse set: a counting sort of its entries by column ---- */
+
+/* Places every entry of the rows at next[its column], which moves on. Rows come in order, so they
+ * ascend in each column. */
+static void scatter(const blv_dataset_view *v, size_t *next, uint32_t *row, void *column_value) {
+    for (size_t i = 0; i < blv_held_rows(v); i++) {
+        for (size_t k = v->row_start[i]; k < v->row_start[i + 1]; k++) {
+            size_t to = next[v->column[k]]++;
+            row[to] = (uint32_t)i;
+            blv_value_set(column_value, v->precision, to, blv_value_get(v->value, v->precision, k));
+        }
+    }
+}
+
+blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why) {
+    if (!dataset)
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_transpose: dataset is NULL");
+    const blv_dataset_view *v = &dataset->view;
+    if (!v->row_start || v->column_start)
+        return BLV_OK;
+    size_t stored = v->row_start[blv_held_rows(v)], size = blv_value_size(v->precision);
+    size_t *start = calloc(v->columns + 1, sizeof *start);
+    size_t *next = blv_data_alloc(v->columns, sizeof *next);
+    uint32_t *row = blv_data_alloc(stored, sizeof *row);
+    void *column_value = blv_data_alloc(stored, size);
+    if (start && next && row && column_value) {
+        for (size_t k = 0; k < stored; k++)
+            start[v->column[k] + 1]++;
+        for (size_t j = 0; j < v->columns; j++)
+            start[j + 1] += start[j];
+        memcpy(next, start, v->columns * sizeof *next);
+        scatter(v, next, row, column_value);
+    }
+    bool made = next != NULL;
+    free(next);
+    made = blv_dataset_put(dataset, BLV_PART_COLUMN_VALUE, column_value) && made;
+    made = blv_dataset_put(dataset, BLV_PART_ROW, row) && made;
+    made = blv_dataset_put(dataset, BLV_PART_COLUMN_START, start) && made;
+    if (!made)
+        blv_dataset_drop_transposed(dataset);
+    return blv_need_memory(made, why);
+}
+
 /* ---- Tables ---- */
 
 /* Numbers, and beside them categories or marks of missing values. Where there are only numbers a
@@ -162,8 +205,7 @@ static blv_error all_dense(blv_dataset *const *datasets, size_t count, blv_messa
 blv_error blv_dataset_centre_table(blv_dataset *const *datasets, size_t count, bool stay_sparse,
                                    bool *mixed, blv_message *why) {
     static const double few = 16.0;
-    if (!datasets || count == 0 || !datasets[0] || !mixed)
-        return blv_explain(why, BLV_E_ARGUMENT, "table: a NULL argument");
+    BLV_CHECK(blv_need_arguments(datasets && count > 0 && datasets[0] && mixed, __func__, why));
     const blv_dataset_view *v = &datasets[0]->view;
     BLV_CHECK(find_mixed(datasets[0], mixed, why));
     if (!*mixed || v->dense || stay_sparse)

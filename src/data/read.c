@@ -2,7 +2,7 @@
  * wanted layout and precision. */
 #include "base/message.h"
 #include "base/rank_exchange.h"
-#include "data/row_text.h"
+#include "data/reading.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -94,8 +94,7 @@ static blv_error read_input(blv_reading *r) {
 static blv_error open_set(blv_reading *r) {
     BLV_CHECK(blv_input_open(&r->input, r->path, r->why));
     r->dataset = blv_dataset_new();
-    if (!r->dataset)
-        return blv_explain_memory(r->why);
+    BLV_CHECK(blv_need_memory(r->dataset, r->why));
     r->dataset->limit =
         (blv_memory_limit){.most = r->options.max_memory, .file_bytes = blv_input_size(r->input)};
     blv_input_limit(r->input, &r->dataset->limit);
@@ -169,8 +168,7 @@ blv_error blv_dataset_read_as(blv_dataset **dataset, blv_format format, const ch
     enum { USUAL_MAX_CLASSES = 10000 };
     if (dataset)
         *dataset = NULL;
-    if (!dataset || !path)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_read: a required argument is NULL");
+    BLV_CHECK(blv_need_arguments(dataset && path, "blv_dataset_read", why));
     blv_reading r = {.path = path, .shown = blv_shown_path(path), .format = format, .why = why};
     BLV_CHECK(blv_caller_struct(&r.options, sizeof r.options, options, "blv_read_options", why));
     if (r.options.max_classes == 0)

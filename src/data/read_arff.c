@@ -3,7 +3,6 @@
 #include "base/number_text.h"
 #include "data/arff.h"
 #include "data/data_table.h"
-#include "data/row_text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,8 +22,7 @@ static blv_error find_columns(sparse_file *f) {
     t->count = f->csv.arff->attribute.count;
     t->named = true;
     t->column = blv_arena_alloc(&t->arena, t->count, sizeof *t->column);
-    if (!t->column)
-        return blv_explain_memory(f->r->why);
+    BLV_CHECK(blv_need_memory(t->column, f->r->why));
     for (size_t j = 0; j < t->count; j++)
         t->column[j].name = blv_attribute_at(&f->csv, j)->name;
     BLV_CHECK(blv_table_find_labels(t));
@@ -49,8 +47,7 @@ static blv_error take_label(sparse_file *f, const blv_csv_field *field) {
 static blv_error take_value(sparse_file *f, size_t j, const blv_csv_field *field) {
     uint32_t *column = blv_list_room(&f->column, 1, sizeof *column);
     double *value = blv_list_room(&f->value, 1, sizeof *value);
-    if (!column || !value)
-        return blv_explain_memory(f->r->why);
+    BLV_CHECK(blv_need_memory(column && value, f->r->why));
     f->is_table |= blv_is_missing(field->text, field->length);
     if (!f->is_table &&
         (blv_decimal(field->text, value) != field->text + field->length || !isfinite(*value)))
@@ -65,16 +62,9 @@ static blv_error take_value(sparse_file *f, size_t j, const blv_csv_field *field
 
 static blv_error take_record(sparse_file *f) {
     const size_t *index = f->csv.arff->index.items;
-    blv_csv_field label = {.text = f->csv.arff->zero, .length = 1};
+    blv_csv_field label = {.text = f->r->zero_label, .length = strlen(f->r->zero_label)};
     size_t *start = blv_list_room(&f->row_start, 1, sizeof *start);
-    if (!start)
-        return blv_explain_memory(f->r->why);
-    if (f->t.label != BLV_NO_COLUMN) {
-        const blv_texts *levels = &blv_attribute_at(&f->csv, (size_t)f->t.label)->levels;
-        if (levels->items.count > 0)
-            label.text = blv_texts_at(levels, 0);
-        label.length = strlen(label.text);
-    }
+    BLV_CHECK(blv_need_memory(start, f->r->why));
     for (size_t k = 0; k < f->csv.count && !f->is_table; k++)
         if ((int64_t)index[k] == f->t.label)
             label = f->csv.fields[k];
@@ -95,8 +85,7 @@ static blv_error take_records(sparse_file *f) {
     size_t *start = blv_list_room(&f->row_start, 1, sizeof *start);
     BLV_CHECK(blv_arff_open(csv, f->r->input, f->r->why));
     BLV_CHECK(find_columns(f));
-    if (!start)
-        return blv_explain_memory(f->r->why);
+    BLV_CHECK(blv_need_memory(start, f->r->why));
     *start = 0;
     f->row_start.count = 1;
     csv->arff->keep_sparse = true;

@@ -34,8 +34,7 @@ static blv_error take_records(blv_reading *r, bool hundred, bool coarse, blv_lis
         BLV_CHECK(blv_input_read(r->input, records, RECORDS * length, &got, r->why));
         BLV_CHECK(blv_reading_expect(r, dense->count, size, "its images"));
         char *row = blv_list_room(dense, got / length, size);
-        if (!row)
-            return blv_explain_memory(r->why);
+        BLV_CHECK(blv_need_memory(row, r->why));
         for (size_t at = 0; at + length <= got; at += length, row += size) {
             BLV_CHECK(add_label(r, records + at, hundred, coarse, dense->count++));
             blv_widen_bytes(records + at + labels, PIXELS, precision, row);

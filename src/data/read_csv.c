@@ -10,8 +10,6 @@
 #include "data/arff.h"
 #include "data/csv_file.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,8 +38,7 @@ static blv_error make_columns(blv_csv_file *f, size_t width) {
     t->named = f->header && width == f->first_count + index;
     t->column = blv_arena_alloc(&t->arena, width, sizeof *t->column);
     f->how = blv_arena_alloc(&t->arena, width, 1);
-    if (!t->column || !f->how)
-        return blv_explain_memory(f->r->why);
+    BLV_CHECK(blv_need_memory(t->column && f->how, f->r->why));
     for (size_t i = 0; i < width; i++)
         t->column[i].name = t->named && i >= index ? f->first[i - index].text : "";
     BLV_CHECK(blv_table_find_labels(t));
@@ -75,8 +72,7 @@ static blv_error take_start(blv_csv_file *f) {
     f->first_count = csv->count;
     f->first_line = csv->line;
     f->first = copy_record(&f->t.arena, csv);
-    if (!f->first)
-        return blv_explain_memory(f->r->why);
+    BLV_CHECK(blv_need_memory(f->first, f->r->why));
     BLV_CHECK(blv_csv_find_names(f));
     BLV_CHECK(blv_csv_next(csv));
     const bool before = f->header;
@@ -199,6 +195,14 @@ static blv_error start_again(blv_csv_file *f) {
     return BLV_OK;
 }
 
+/* From rows to features, and what was learned for that. */
+static blv_error learn_table(blv_csv_file *f) {
+    BLV_CHECK(blv_table_learn(&f->t));
+    BLV_CHECK(blv_table_encode(&f->t));
+    return blv_need_memory(
+        blv_dataset_put(f->r->dataset, BLV_PART_RECIPE, blv_table_write_recipe(&f->t)), f->r->why);
+}
+
 /* ---- A part of the file, for each rank ---- */
 
 static bool is_plain(const blv_csv_file *f) {
@@ -265,11 +269,8 @@ static blv_error read_part(blv_csv_file *f) {
     t->rows = local;
     r->delimiter = f->csv.delimiter;
     r->label_column = t->label;
-    BLV_CHECK(blv_table_learn(t));
-    BLV_CHECK(blv_table_encode(t));
-    BLV_CHECK(blv_share_held(r, local, rows));
-    return blv_need_memory(blv_dataset_put(r->dataset, BLV_PART_RECIPE, blv_table_write_recipe(t)),
-                           r->why);
+    BLV_CHECK(learn_table(f));
+    return blv_share_held(r, local, rows);
 }
 
 static bool note_padded(blv_csv_file *f) {
@@ -315,7 +316,6 @@ static blv_error note_doubts(blv_csv_file *f) {
 
 static blv_error read_table(blv_csv_file *f) {
     blv_table *t = &f->t;
-    blv_dataset *d = f->r->dataset;
     bool again = true;
     if (f->r->share)
         return read_part(f);
@@ -336,10 +336,7 @@ static blv_error read_table(blv_csv_file *f) {
         BLV_CHECK(blv_table_drop_rows(t));
     BLV_CHECK(blv_input_rewind(f->r->input, f->r->why)); /* its text is not needed any more */
     blv_return_memory();
-    BLV_CHECK(blv_table_learn(t));
-    BLV_CHECK(blv_table_encode(t));
-    return blv_need_memory(blv_dataset_put(d, BLV_PART_RECIPE, blv_table_write_recipe(t)),
-                           f->r->why);
+    return learn_table(f);
 }
 
 blv_error blv_read_csv(blv_reading *r) {

@@ -14,8 +14,7 @@ static blv_error add_text(blv_reading *r, blv_list *list, const char *text, size
                           bool *many) {
     int32_t *place = blv_list_room(list, 1, sizeof *place);
     int32_t number = place ? blv_texts_number(&r->classes, text, length) : -1;
-    if (number < 0)
-        return blv_explain_memory(r->why);
+    BLV_CHECK(blv_need_memory(number >= 0, r->why));
     *place = number;
     list->count++;
     *many = r->classes.items.count > r->options.max_classes;
@@ -36,8 +35,7 @@ bool blv_label_number(const blv_reading *r, const char *text, double *value) {
 
 blv_error blv_add_target(blv_reading *r, double target) {
     double *place = blv_list_room(&r->target, 1, sizeof *place);
-    if (!place)
-        return blv_explain_memory(r->why);
+    BLV_CHECK(blv_need_memory(place, r->why));
     *place = target;
     r->target.count++;
     return BLV_OK;
@@ -138,12 +136,11 @@ blv_error blv_put_labels(blv_reading *r) {
     bool put = true;
     if (r->label.count > 0 && look_real(r, r->dataset->view.rows)) {
         BLV_CHECK(make_targets(r));
-        put =
+        BLV_CHECK(blv_need_memory(
             blv_dataset_note(r->dataset, "the labels are taken as real numbers: %zu different ones",
-                             r->classes.items.count);
+                             r->classes.items.count),
+            r->why));
     }
-    if (!put)
-        return blv_explain_memory(r->why);
     if (r->label.count > 0)
         put = blv_dataset_put_classes(r->dataset, &r->classes, &r->label, &r->truth);
     else if (r->target.count > 0)

@@ -8,7 +8,7 @@
 #include "base/number_text.h"
 #include "base/rank_exchange.h"
 #include "bilevel/ranks.h"
-#include "data/row_text.h"
+#include "data/reading.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -200,8 +200,7 @@ static blv_error take_all_lines(svm_file *f) {
     const char *p = NULL;
     bool last;
     size_t *start = blv_list_room(&f->row_start, 1, sizeof *start);
-    if (!start)
-        return blv_explain_memory(f->r->why);
+    BLV_CHECK(blv_need_memory(start, f->r->why));
     *start = 0;
     f->row_start.count = 1;
     for (;;) {

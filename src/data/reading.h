@@ -43,7 +43,7 @@ typedef struct blv_reading {
     const blv_ranks *share; /* NULL: this process reads all of it */
     size_t rows_before;     /* those of the ranks before */
 
-    /* rows in the text of the file (row_text.h) */
+    /* rows in the text of the file (row_text.c) */
     blv_list place; /* of uint64_t */
     bool no_places; /* they cannot be kept */
     uint64_t header_bytes;
@@ -89,6 +89,13 @@ blv_error blv_share_labels(blv_reading *r, size_t local, size_t *rows);
 blv_error blv_dataset_deal(blv_dataset **dataset, const blv_ranks *ranks, blv_message *why);
 /* Says which of the rows are here, once the set has their features. */
 blv_error blv_share_held(blv_reading *r, size_t local, size_t rows);
+
+/* ---- Where rows are in their file: row_text.c ---- */
+
+/* The next row begins at this byte of the content and has so many, with its line end. */
+blv_error blv_add_place(blv_reading *r, uint64_t offset, size_t length);
+/* Puts the places that were added, where each row has one. */
+blv_error blv_put_places(blv_reading *r);
 
 /* ---- Labels ---- */
 

@@ -206,8 +206,7 @@ static blv_error fill_column(blv_table *t, blv_column *c, const blv_recipe_colum
         if (blv_texts_number(&c->levels, level, strlen(level)) < 0)
             return blv_explain_memory(t->r->why);
     }
-    if (!rest)
-        return blv_explain_memory(t->r->why);
+    BLV_CHECK(blv_need_memory(rest, t->r->why));
     return c->levels.items.count == from->levels ? BLV_OK : reject(t);
 }
 
@@ -247,11 +246,9 @@ static blv_error apply_column(blv_table *t, const blv_recipe_column *from, bool 
     return fill_column(t, c, from);
 }
 
-blv_error blv_table_apply_recipe(blv_table *table) {
-    blv_table *t = table;
+blv_error blv_table_apply_recipe(blv_table *t) {
     t->used = blv_arena_alloc(&t->arena, t->count, sizeof(blv_column *));
-    if (!t->used)
-        return blv_explain_memory(t->r->why);
+    BLV_CHECK(blv_need_memory(t->used, t->r->why));
     size_t place = 0;
     const bool by_name = t->named && blv_recipe_named(t);
     for (size_t j = 0; j < t->recipe_count; j++)

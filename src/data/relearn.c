@@ -3,7 +3,6 @@
  * The set tells what is needed: where a value was missing its indicator is 1, and a row has one
  * level of each category. Levels that none of the rows has become "never seen" in the others; their
  * features stay, and are 0. */
-#include "base/number_text.h"
 #include "base/rank_exchange.h"
 #include "base/text_stream.h"
 #include "data/data_table.h"
@@ -136,8 +135,7 @@ static blv_error learn(relearning *l, const blv_dataset_view *v, bool unknown_on
                           ? (double)most
                           : blv_table_median(there, n, c->kind == BLV_KIND_BOOLEAN);
         free(there);
-        if (!well)
-            return blv_explain_memory(why);
+        BLV_CHECK(blv_need_memory(well, why));
     }
     return BLV_OK;
 }
@@ -221,8 +219,7 @@ static blv_error recode(const relearning *l, blv_dataset *d, const char *recipe,
 }
 
 blv_error blv_dataset_relearn(blv_dataset *const *datasets, size_t count, blv_message *why) {
-    if (!datasets || count == 0 || !datasets[0])
-        return blv_explain(why, BLV_E_ARGUMENT, "relearn: a NULL argument");
+    BLV_CHECK(blv_need_arguments(datasets && count > 0 && datasets[0], __func__, why));
     relearning l = {0};
     const blv_dataset_view *first = &datasets[0]->view;
     blv_error error = blv_recipe_columns(&l.arena, datasets[0], &l.columns, &l.count, why);
@@ -243,13 +240,11 @@ blv_error blv_dataset_relearn(blv_dataset *const *datasets, size_t count, blv_me
 }
 
 blv_error blv_dataset_learn_fills(blv_dataset *dataset, blv_message *why) {
-    if (!dataset)
-        return blv_explain(why, BLV_E_ARGUMENT, "fills: a NULL argument");
+    BLV_CHECK(blv_need_arguments(dataset, __func__, why));
     relearning l = {0};
-    const blv_dataset_view *v = &dataset->view;
     blv_error error = blv_recipe_columns(&l.arena, dataset, &l.columns, &l.count, why);
     if (!error)
-        error = learn(&l, v, true, why);
+        error = learn(&l, &dataset->view, true, why);
     if (!error && l.count > 0)
         error = blv_need_memory(blv_dataset_put(dataset, BLV_PART_RECIPE, write_recipe(&l)), why);
     blv_arena_free(&l.arena);

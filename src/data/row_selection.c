@@ -187,8 +187,7 @@ blv_error blv_dataset_select(const blv_dataset *dataset, const size_t *index, si
 
 blv_error blv_dataset_join(const blv_dataset *first, const blv_dataset *second,
                            blv_dataset **joined, blv_message *why) {
-    if (!first || !second || !joined)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_join: an argument is NULL");
+    BLV_CHECK(blv_need_arguments(first && second && joined, __func__, why));
     *joined = NULL;
     const blv_dataset_view *a = &first->view, *b = &second->view;
     if (a->columns != b->columns || a->classes != b->classes || !a->dense != !b->dense ||
@@ -225,8 +224,7 @@ blv_error blv_dataset_intercept(blv_dataset *dataset, blv_message *why) {
     if (v->columns == UINT32_MAX)
         return blv_explain(why, BLV_E_VALUE, "intercept: there is no room for one more column");
     blv_dataset *wider = blv_dataset_share(dataset);
-    if (!wider)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(wider, why));
     wider->view.columns = v->columns + 1;
     bool ok = v->dense
                   ? blv_dataset_put(wider, BLV_PART_DENSE, blv_dense_rows(v, v->columns + 1, 1.0))

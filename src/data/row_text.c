@@ -1,10 +1,8 @@
 /* Rows as their file has them. A set that was read from text knows its file and where each row is
  * in it, one number a row: 40 bits for the first byte, 24 for how many there are. The text itself
  * is read again when it is asked for; that of a stream is kept. */
-#include "data/row_text.h"
 #include "data/arff.h"
 
-#include "io/stream_copy.h"
 #include "io/text_out.h"
 #include "io/unpack.h"
 
@@ -34,8 +32,7 @@ blv_error blv_add_place(blv_reading *r, uint64_t offset, size_t length) {
     uint64_t *place = r->no_places ? NULL : blv_list_room(&r->place, 1, sizeof *place);
     if (r->no_places)
         return BLV_OK;
-    if (!place)
-        return blv_explain_memory(r->why);
+    BLV_CHECK(blv_need_memory(place, r->why));
     r->no_places = offset >= farthest || length > longest;
     if (r->place.count == 0)
         r->header_bytes = offset;
@@ -53,8 +50,7 @@ blv_error blv_put_places(blv_reading *r) {
     const char *zero = r->zero_label ? r->zero_label : "";
     const size_t length = strlen(r->path) + 1;
     row_source *source = blv_data_alloc(sizeof *source + length + strlen(zero) + 1, 1);
-    if (!source)
-        return blv_explain_memory(r->why);
+    BLV_CHECK(blv_need_memory(source, r->why));
     *source = (row_source){.format = r->format,
                            .delimiter = r->delimiter,
                            .label = r->label_column,
@@ -122,14 +118,12 @@ static blv_error open_content(blv_row_texts *t, blv_message *why) {
 }
 
 blv_error blv_row_texts_open(blv_row_texts **texts, const blv_dataset *dataset, blv_message *why) {
-    if (!texts || !dataset)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_row_texts_open: an argument is NULL");
+    BLV_CHECK(blv_need_arguments(texts && dataset, __func__, why));
     *texts = NULL;
     if (!dataset->part[BLV_PART_PLACE])
         return BLV_OK;
     blv_row_texts *t = calloc(1, sizeof *t);
-    if (!t)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(t, why));
     t->dataset = dataset;
     t->source = dataset->part[BLV_PART_SOURCE]->data;
     t->place = dataset->part[BLV_PART_PLACE]->data;
@@ -271,31 +265,27 @@ static bool is_class(const row_source *s, label_piece label, const char *name) {
     return blv_same_class(text, name);
 }
 
-static void put_quoted(blv_text_out *out, const row_source *s, const char *name) {
-    const char delimiter[] = {s->delimiter ? s->delimiter : ',', '\0'};
-    const bool arff = s->format == BLV_FORMAT_ARFF;
-    if (s->format == BLV_FORMAT_LIBSVM ||
-        (*name && !strpbrk(name, arff ? " ,\t'\"%{}\\" : "\"\r\n") && !strpbrk(name, delimiter) &&
-         *name != ' ' && name[strlen(name) - 1] != ' ')) {
-        blv_text_out_string(out, name);
-        return;
-    }
-    blv_text_out_string(out, arff ? "'" : "\"");
+static void put_arff(blv_text_out *out, const char *name) {
+    const bool plain = *name && !strpbrk(name, " ,\t'\"%{}\\");
+    blv_text_out_string(out, plain ? "" : "'");
     for (; *name; name++) {
-        if (arff && strchr("'\\", *name))
+        if (strchr("'\\", *name))
             blv_text_out_put(out, "\\", 1);
-        if (!arff && *name == '"')
-            blv_text_out_put(out, "\"", 1);
         blv_text_out_put(out, name, 1);
     }
-    blv_text_out_string(out, arff ? "'" : "\"");
+    blv_text_out_string(out, plain ? "" : "'");
 }
 
 static void put_label(blv_text_out *out, const row_source *s, const char *name, label_piece label) {
     char place[32];
     snprintf(place, sizeof place, "%s%lld ", label.comma_before ? ", " : "", (long long)s->label);
     blv_text_out_string(out, label.left_out ? place : "");
-    put_quoted(out, s, name);
+    if (s->format == BLV_FORMAT_ARFF)
+        put_arff(out, name);
+    else if (s->format == BLV_FORMAT_CSV)
+        blv_text_out_field(out, name, s->delimiter);
+    else
+        blv_text_out_string(out, name);
     blv_text_out_string(out, label.comma_behind ? ", " : "");
 }
 
@@ -308,8 +298,7 @@ static blv_error put_row(blv_text_out *out, const blv_row_texts *t, size_t row, 
     from = blv_row_texts_at(t, row, &length);
     room->count = 0;
     char *text = blv_list_room(room, length + 2, 1);
-    if (!text)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(text, why));
     memcpy(text, from, length);
     memcpy(text + length, "\n", 2);
     label_piece label = {.begin = text, .end = text};

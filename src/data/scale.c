@@ -266,8 +266,7 @@ blv_error blv_dataset_scale_numbers(const blv_dataset *dataset, blv_scaling scal
                                     double *divisor, blv_message *why) {
     blv_dataset *const sets[] = {(blv_dataset *)dataset}; /* looked at only */
     BLV_CHECK(check_scale(sets, 1, scaling, why));
-    if (!shift || !divisor)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_scale_numbers: a NULL argument");
+    BLV_CHECK(blv_need_arguments(shift && divisor, __func__, why));
     const blv_dataset_view *v = &dataset->view;
     size_t constant = 0;
     BLV_CHECK(find_columns(v, scaling, shift, divisor, &constant, why));
@@ -314,8 +313,7 @@ blv_error blv_dataset_unit_rows(blv_dataset *dataset, blv_message *why) {
     const blv_dataset_view *v = &dataset->view;
     const size_t held = blv_held_rows(v);
     double *length = blv_data_alloc(held, sizeof *length);
-    if (!length)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(length, why));
     for (size_t i = 0; i < held; i++) {
         length[i] = row_length(v, i);
         if (length[i] == 0.0)

@@ -26,14 +26,7 @@ static size_t next_value(const blv_dataset_view *v, const blv_stored_row *row, s
 }
 
 static uint64_t hash_row(const blv_dataset_view *v, size_t i) {
-    const blv_stored_row row = blv_row_at(v, i);
-    uint64_t hash = BLV_HASH_EMPTY;
-    for (size_t k = next_value(v, &row, row.first); k < row.end; k = next_value(v, &row, k + 1)) {
-        const size_t column = blv_column_at(&row, k);
-        const double value = blv_value_get(blv_stored_values(v), v->precision, k);
-        hash = blv_hash_bytes(hash, &column, sizeof column);
-        hash = blv_hash_bytes(hash, &value, sizeof value);
-    }
+    uint64_t hash = blv_hash_row(BLV_HASH_EMPTY, v, i);
     if (v->label)
         hash = blv_hash_bytes(hash, &v->label[i], sizeof v->label[i]);
     return v->target ? blv_hash_bytes(hash, &v->target[i], sizeof v->target[i]) : hash;
@@ -267,8 +260,7 @@ static bool warn_sets(const warning *w, const blv_dataset *const *datasets,
 blv_error blv_dataset_warn(const blv_dataset *const *datasets, const char *const *names,
                            size_t count, void (*say)(void *context, const char *line),
                            void *context, blv_message *why) {
-    if (!datasets || !names || count == 0 || !say)
-        return blv_explain(why, BLV_E_ARGUMENT, "warn: a NULL argument");
+    BLV_CHECK(blv_need_arguments(datasets && names && count > 0 && say, __func__, why));
     warning w = {NULL, names[0], say, context};
     if (!datasets[0])
         return blv_need_memory(warn_sets(&w, datasets, names, count), why);
@@ -290,8 +282,7 @@ blv_error blv_dataset_kinds(const blv_dataset *dataset, char *text, size_t size,
     static const char *const one[] = {"", "number", "category", "boolean", "date", "left out"};
     static const char *const many[] = {"",         "numbers", "categories",
                                        "booleans", "dates",   "left out"};
-    if (!dataset || !text || size == 0)
-        return blv_explain(why, BLV_E_ARGUMENT, "kinds: a NULL argument");
+    BLV_CHECK(blv_need_arguments(dataset && text && size > 0, __func__, why));
     const char *recipe = blv_dataset_recipe(dataset), *label = NULL;
     blv_recipe_column *columns = NULL;
     size_t count = 0, of_kind[BLV_KIND_LABEL + 1] = {0}, missing = 0, used = 0, features;

@@ -1,10 +1,12 @@
-/* Writes data sets: libsvm and CSV here, NPZ in write_npz.c. */
+/* Writes data sets: libsvm, CSV, NPZ. */
 #include "base/atomic_file.h"
 #include "base/number_text.h"
-#include "data/row_text.h"
+#include "data/dataset_private.h"
 #include "io/npz_private.h"
 #include "io/text_out.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool names_are_numbers(const blv_dataset_view *v) {
@@ -70,29 +72,12 @@ static void write_libsvm(blv_text_out *out, const blv_dataset_view *v) {
 
 /* ---- CSV ---- */
 
-static void put_field(blv_text_out *out, const char *text, char separator) {
-    size_t length = strlen(text);
-    bool plain = length > 0 && !strchr(text, separator) && !strpbrk(text, "\"\r\n") &&
-                 text[0] != ' ' && text[length - 1] != ' ';
-    if (plain) {
-        blv_text_out_put(out, text, length);
-        return;
-    }
-    blv_text_out_put(out, "\"", 1);
-    for (; *text; text++) {
-        if (*text == '"')
-            blv_text_out_put(out, "\"", 1);
-        blv_text_out_put(out, text, 1);
-    }
-    blv_text_out_put(out, "\"", 1);
-}
-
 static void put_header(blv_text_out *out, const blv_dataset_view *v, char separator) {
     for (size_t j = 0; j < v->columns; j++) {
         if (j > 0)
             blv_text_out_put(out, &separator, 1);
         if (v->feature_names) {
-            put_field(out, v->feature_names[j], separator);
+            blv_text_out_field(out, v->feature_names[j], separator);
         } else {
             blv_text_out_put(out, "x", 1);
             put_count(out, j);
@@ -125,11 +110,107 @@ static void write_csv(blv_text_out *out, const blv_dataset_view *v, char separat
         if (v->label || v->target)
             blv_text_out_put(out, &separator, 1);
         if (v->label)
-            put_field(out, v->class_names[v->label[i]], separator);
+            blv_text_out_field(out, v->class_names[v->label[i]], separator);
         else if (v->target)
             blv_text_out_number(out, v->target[i], BLV_F64);
         blv_text_out_put(out, "\n", 1);
     }
+}
+
+/* ---- NPZ ----
+ *
+ *   dense   X (rows, columns)
+ *   sparse  data, indices, indptr, shape, format: as scipy.sparse.save_npz writes a CSR matrix
+ *   y       targets; or classes: the whole numbers that they are named by, else 0, 1, ... with the
+ *           names in class_names
+ *   feature_names   where there are some
+ *
+ * Names are arrays of bytes (UTF-8), padded with zero bytes. */
+
+static blv_error add_values(blv_npz_writer *w, const char *name, size_t ndim, const size_t *shape,
+                            const void *values, blv_precision precision, blv_message *why) {
+    return precision == BLV_F32 ? blv_npz_add_f32(w, name, ndim, shape, values, why)
+                                : blv_npz_add_f64(w, name, ndim, shape, values, why);
+}
+
+static blv_error add_dense(blv_npz_writer *w, const blv_dataset_view *v, blv_message *why) {
+    size_t shape[2] = {v->rows, v->columns};
+    void *compact = v->stride == v->columns ? NULL : blv_dense_rows(v, v->columns, 0.0);
+    if (!compact && v->stride != v->columns)
+        return blv_explain_memory(why);
+    blv_error error = add_values(w, "X", 2, shape, compact ? compact : v->dense, v->precision, why);
+    free(compact);
+    return error;
+}
+
+static blv_error add_sparse(blv_npz_writer *w, const blv_dataset_view *v, int64_t *room,
+                            blv_message *why) {
+    const size_t stored = v->row_start[v->rows], starts = v->rows + 1, two = 2;
+    const int64_t shape[2] = {(int64_t)v->rows, (int64_t)v->columns};
+    BLV_CHECK(add_values(w, "data", 1, &stored, v->value, v->precision, why));
+    for (size_t k = 0; k < stored; k++)
+        room[k] = v->column[k];
+    BLV_CHECK(blv_npz_add_i64(w, "indices", 1, &stored, room, why));
+    for (size_t i = 0; i < starts; i++)
+        room[i] = (int64_t)v->row_start[i];
+    BLV_CHECK(blv_npz_add_i64(w, "indptr", 1, &starts, room, why));
+    BLV_CHECK(blv_npz_add_i64(w, "shape", 1, &two, shape, why));
+    return blv_npz_add_text(w, "format", "csr", why);
+}
+
+/* Whether all classes are named by whole numbers; value[c] becomes what class c stands for in y. */
+static bool class_values(const blv_dataset_view *v, int64_t *value) {
+    bool whole = true;
+    for (size_t c = 0; whole && c < v->classes; c++) {
+        double number = 0.5;
+        whole = blv_number_parse(v->class_names[c], &number) == 0 && number == floor(number) &&
+                fabs(number) < 0x1p53;
+        value[c] = whole ? (int64_t)number : 0;
+    }
+    for (size_t c = 0; !whole && c < v->classes; c++)
+        value[c] = (int64_t)c;
+    return whole;
+}
+
+static blv_error add_classes(blv_npz_writer *w, const blv_dataset_view *v, int64_t *y,
+                             int64_t *value, blv_message *why) {
+    bool named_by_value = class_values(v, value);
+    for (size_t i = 0; i < v->rows; i++)
+        y[i] = value[v->label[i]];
+    BLV_CHECK(blv_npz_add_i64(w, "y", 1, &v->rows, y, why));
+    return named_by_value ? BLV_OK
+                          : blv_npz_add_names(w, "class_names", v->class_names, v->classes, why);
+}
+
+/* room: for whole numbers, as many as there are rows and one more, and as many as are stored;
+ * value: as many as there are classes */
+static blv_error add_arrays(blv_npz_writer *w, const blv_dataset_view *v, int64_t *room,
+                            int64_t *value, blv_message *why) {
+    BLV_CHECK(blv_need_memory(room && value, why));
+    BLV_CHECK(v->dense ? add_dense(w, v, why) : add_sparse(w, v, room, why));
+    if (v->label)
+        BLV_CHECK(add_classes(w, v, room, value, why));
+    else if (v->target)
+        BLV_CHECK(blv_npz_add_f64(w, "y", 1, &v->rows, v->target, why));
+    return v->feature_names
+               ? blv_npz_add_names(w, "feature_names", v->feature_names, v->columns, why)
+               : BLV_OK;
+}
+
+static blv_error write_npz(const blv_dataset_view *view, const char *name, blv_write_fn write,
+                           void *context, blv_message *why) {
+    const size_t starts = view->rows + 1, stored = view->dense ? 0 : view->row_start[view->rows];
+    blv_npz_writer *w = NULL;
+    BLV_CHECK(blv_npz_create_to(&w, name, write, context, why));
+    int64_t *room = blv_data_alloc(stored > starts ? stored : starts, sizeof *room);
+    int64_t *value = blv_data_alloc(view->classes, sizeof *value);
+    blv_error error = add_arrays(w, view, room, value, why);
+    free(room);
+    free(value);
+    if (!error)
+        return blv_npz_commit(w, why);
+    blv_npz_discard(w);
+    return error;
 }
 
 /* ---- Any of them ---- */
@@ -142,8 +223,7 @@ static bool ends_in(const char *text, const char *end) {
 static blv_error write_text(const blv_dataset_view *v, const char *name, bool libsvm,
                             blv_write_fn write, void *context, blv_message *why) {
     blv_text_out *out = blv_text_out_open(name, write, context, why);
-    if (!out)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(out, why));
     bool tabs = ends_in(name, ".tsv") || ends_in(name, ".tsv.gz");
     if (libsvm)
         write_libsvm(out, v);
@@ -162,14 +242,13 @@ static blv_error check_format(const char *format, blv_message *why) {
 
 blv_error blv_dataset_write_to(const blv_dataset *dataset, const char *name, const char *format,
                                blv_write_fn write, void *context, blv_message *why) {
-    if (!dataset || !name || !format || !write)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_write_to: an argument is NULL");
+    BLV_CHECK(blv_need_arguments(dataset && name && format && write, __func__, why));
     BLV_CHECK(check_format(format, why));
     if (strcmp(format, "source") == 0)
         return blv_dataset_write_source(dataset, name, write, context, why);
     BLV_CHECK(blv_dataset_expect_whole(dataset, "write", why));
     if (strcmp(format, "npz") == 0)
-        return blv_dataset_write_npz(&dataset->view, name, write, context, why);
+        return write_npz(&dataset->view, name, write, context, why);
     return write_text(&dataset->view, name, strcmp(format, "libsvm") == 0, write, context, why);
 }
 

@@ -7,7 +7,6 @@
 
 #include "base/message.h"
 #include "io/read_ahead.h"
-#include "io/stream_copy.h"
 #include "io/unpack.h"
 
 #include <assert.h>
@@ -171,8 +170,7 @@ static blv_error start(blv_input *input, blv_message *why) {
 blv_error blv_input_open(blv_input **input, const char *path, blv_message *why) {
     *input = NULL;
     blv_input *opened = calloc(1, sizeof *opened);
-    if (!opened)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(opened, why));
     opened->fd = -1;
     opened->path = strdup(path);
     blv_error error = opened->path ? BLV_OK : blv_explain_memory(why);
@@ -195,14 +193,7 @@ static void stop(blv_input *input) {
 }
 
 blv_error blv_input_rewind(blv_input *input, blv_message *why) {
-    stop(input);
-    *input = (blv_input){.fd = input->fd,
-                         .path = input->path,
-                         .size = input->size,
-                         .copied = input->copied,
-                         .limit = input->limit};
-    if (lseek(input->fd, 0, SEEK_SET) != 0)
-        return blv_explain_errno(why, input->path, "read");
+    BLV_CHECK(blv_input_take_bytes(input, 0, input->size, why));
     return start(input, why);
 }
 
@@ -263,8 +254,7 @@ static blv_error grow_buffer(blv_input *input, size_t capacity, blv_message *why
     if (capacity <= input->capacity)
         return BLV_OK;
     unsigned char *buffer = realloc(input->buffer, capacity);
-    if (!buffer)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(buffer, why));
     input->buffer = buffer;
     input->capacity = capacity;
     return BLV_OK;

@@ -66,3 +66,12 @@ bool blv_input_map_stream(const blv_input *input, void **map, size_t *bytes);
 uint64_t blv_input_stamp(const blv_input *input);
 /* Where in the content a byte of the last text is. */
 uint64_t blv_input_place(const blv_input *input, const char *text);
+
+/* ---- The file itself: stream_copy.c ---- */
+
+/* Opens the file at path for reading: its descriptor and size; -1 with the error. *copied: it is a
+ * stream (a pipe, a terminal), which was read to its end: the descriptor is that of a copy in
+ * memory. */
+blv_error blv_open_input(const char *path, int *fd, uint64_t *size, bool *copied, blv_message *why);
+/* A number that changes when the file of the descriptor does: from its place, size and time. */
+uint64_t blv_file_stamp(int fd);

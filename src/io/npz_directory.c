@@ -2,8 +2,8 @@
  *
  * A zip file is read from its end: the end record gives the directory, the directory gives the
  * entries. Nothing that these records say is used before it is checked against the file's size. */
+#include "io/input.h"
 #include "io/npz_private.h"
-#include "io/stream_copy.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -52,8 +52,7 @@ static blv_error find_end(const blv_npz *npz, uint64_t *at, unsigned char end[ZI
     const uint64_t most = ZIP_END_SIZE + 65535;
     size_t n = (size_t)(npz->size < most ? npz->size : most);
     unsigned char *tail = malloc(n + 1);
-    if (!tail)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(tail, why));
     blv_error error = blv_npz_pread(npz, npz->size - n, tail, n, why);
     bool found = false;
     for (size_t i = n; !error && !found && i >= ZIP_END_SIZE; i--) {
@@ -199,8 +198,7 @@ static int compare_names(const void *a, const void *b) {
 
 static blv_error index_names(blv_npz *npz, blv_message *why) {
     const blv_npz_entry **by_name = malloc((npz->count + 1) * sizeof *by_name);
-    if (!by_name)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(by_name, why));
     npz->by_name = by_name;
     for (size_t i = 0; i < npz->count; i++)
         by_name[i] = &npz->entries[i];
@@ -227,8 +225,7 @@ static blv_error load_archive(blv_npz *npz, blv_message *why) {
     npz->directory_at = place.at;
     npz->directory = malloc(size + 1);
     npz->entries = calloc(count + 1, sizeof *npz->entries);
-    if (!npz->directory || !npz->entries)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(npz->directory && npz->entries, why));
     BLV_CHECK(blv_npz_pread(npz, place.at, npz->directory, size, why));
     size_t cursor = 0;
     for (size_t i = 0; i < count; i++) {
@@ -255,8 +252,7 @@ static blv_error load_single(blv_npz *npz, blv_message *why) {
     npz->count = 1;
     npz->directory_at = npz->size;
     npz->entries = calloc(1, sizeof *npz->entries);
-    if (!npz->entries)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(npz->entries, why));
     npz->entries[0] = (blv_npz_entry){.name = "", .packed = npz->size, .size = npz->size};
     return index_names(npz, why);
 }
@@ -280,8 +276,7 @@ static blv_error load(blv_npz *npz, blv_message *why) {
 static blv_error open_content(blv_npz **npz, const char *path, const unsigned char *memory,
                               size_t size, blv_message *why) {
     blv_npz *opened = calloc(1, sizeof *opened);
-    if (!opened)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(opened, why));
     *opened = (blv_npz){.fd = -1, .memory = memory, .size = size, .path = strdup(path)};
     blv_error error = opened->path ? BLV_OK : blv_explain_memory(why);
     bool copied;
@@ -308,8 +303,7 @@ blv_error blv_npz_open(blv_npz **npz, const char *path, blv_message *why) {
 
 blv_error blv_npz_open_memory(blv_npz **npz, const void *bytes, size_t size, const char *name,
                               blv_message *why) {
-    if (!npz || !bytes || !name)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_open_memory: an argument is NULL");
+    BLV_CHECK(blv_need_arguments(npz && bytes && name, __func__, why));
     *npz = NULL;
     return open_content(npz, name, bytes, size, why);
 }

@@ -45,8 +45,7 @@ static blv_error read_header(blv_npz_stream *s, bool texts, blv_npy_header *head
     size_t size = 0;
     BLV_CHECK(read_preamble(s, &size, why));
     char *text = calloc(size + 1, 1);
-    if (!text)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(text, why));
     blv_message problem;
     blv_error error = blv_npz_stream_read(s, text, size, why);
     if (!error && blv_npy_parse(text, size, texts, header, &problem) != BLV_OK)
@@ -157,13 +156,18 @@ static blv_error expect_memory(const blv_npz_stream *s, uint64_t count, uint64_t
 
 /* ---- Numbers ---- */
 
+static blv_error allocate(size_t count, double **values, blv_message *why) {
+    *values = malloc((count > 0 ? count : 1) * sizeof **values);
+    return *values ? BLV_OK
+                   : blv_explain(why, BLV_E_MEMORY, "out of memory for %zu elements", count);
+}
+
 /* On success *data is the caller's. */
 static blv_error read_elements(blv_npz_stream *s, const blv_npy_header *h, double **data,
                                blv_message *why) {
     BLV_CHECK(expect_memory(s, h->count, sizeof(double), why));
-    double *values = malloc((h->count ? h->count : 1) * sizeof *values);
-    if (!values)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory for %zu elements", h->count);
+    double *values;
+    BLV_CHECK(allocate(h->count, &values, why));
     unsigned char *raw = packed_in(values, h);
     blv_error error = blv_npz_stream_read_last(s, raw, (size_t)h->bytes, why);
     if (error) {
@@ -173,11 +177,10 @@ static blv_error read_elements(blv_npz_stream *s, const blv_npy_header *h, doubl
     widen(values, raw, h);
 
     if (h->fortran_order && h->ndim > 1 && h->count > 0) {
-        double *ordered = malloc(h->count * sizeof *ordered);
-        if (ordered)
+        double *ordered;
+        error = allocate(h->count, &ordered, why);
+        if (!error)
             fortran_to_c(h, values, ordered);
-        else
-            error = blv_explain(why, BLV_E_MEMORY, "out of memory for %zu elements", h->count);
         free(values);
         values = ordered;
     }
@@ -205,8 +208,7 @@ static blv_error read_array(const blv_npz *npz, const char *name, double **data,
 }
 
 blv_error blv_npz_info(blv_npz *npz, const char *name, blv_array *info, blv_message *why) {
-    if (!npz || !name || !info)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_info: an argument is NULL");
+    BLV_CHECK(blv_need_arguments(npz && name && info, __func__, why));
     return read_array(npz, name, NULL, info, why);
 }
 
@@ -214,8 +216,7 @@ blv_error blv_npz_read_f64(blv_npz *npz, const char *name, double **data, blv_ar
                            blv_message *why) {
     if (data)
         *data = NULL;
-    if (!npz || !name || !data)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_read_f64: a required argument is NULL");
+    BLV_CHECK(blv_need_arguments(npz && name && data, __func__, why));
     return read_array(npz, name, data, info, why);
 }
 
@@ -234,9 +235,8 @@ blv_error blv_npz_read_rows(const blv_npz *npz, const blv_npz_place *place, size
     const size_t columns = part.count / part.shape[0];
     part.count = count * columns;
     part.bytes = part.count * part.item_size;
-    double *values = malloc((part.count + 1) * sizeof *values);
-    if (!values)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory for %zu elements", part.count);
+    double *values;
+    BLV_CHECK(allocate(part.count, &values, why));
     unsigned char *raw = packed_in(values, &part);
     blv_error error = blv_npz_pread(npz, place->at + (uint64_t)first * columns * part.item_size,
                                     raw, (size_t)part.bytes, why);
@@ -278,8 +278,7 @@ static blv_error read_strings(blv_npz_stream *s, const blv_npy_header *h, char *
 
 blv_error blv_npz_read_names(blv_npz *npz, const char *name, char ***names, size_t *count,
                              blv_message *why) {
-    if (!npz || !name || !names || !count)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_read_names: an argument is NULL");
+    BLV_CHECK(blv_need_arguments(npz && name && names && count, __func__, why));
     *names = NULL;
     blv_npz_stream stream;
     blv_npy_header header;
@@ -296,8 +295,7 @@ static blv_error read_characters(blv_npz_stream *s, const blv_npy_header *h, cha
     if (h->bytes > BLV_NPZ_TEXT_MAX)
         return reject_array(s, why, "longer than a text may be");
     char *bytes = malloc((size_t)h->bytes + 1);
-    if (!bytes)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(bytes, why));
     blv_error error = blv_npz_stream_read_last(s, bytes, (size_t)h->bytes, why);
     if (error) {
         free(bytes);
@@ -315,8 +313,7 @@ static blv_error read_characters(blv_npz_stream *s, const blv_npy_header *h, cha
 blv_error blv_npz_read_text(blv_npz *npz, const char *name, char **text, blv_message *why) {
     if (text)
         *text = NULL;
-    if (!npz || !name || !text)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_read_text: an argument is NULL");
+    BLV_CHECK(blv_need_arguments(npz && name && text, __func__, why));
     blv_npz_stream stream;
     blv_npy_header header;
     BLV_CHECK(open_array(&stream, npz, name, true, &header, why));

@@ -92,8 +92,7 @@ blv_error blv_npz_create(blv_npz_writer **writer, const char *path, blv_message 
 
 blv_error blv_npz_create_to(blv_npz_writer **writer, const char *name, blv_write_fn write,
                             void *context, blv_message *why) {
-    if (!writer || !name || !write)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_create_to: a required argument is NULL");
+    BLV_CHECK(blv_need_arguments(writer && name && write, __func__, why));
     *writer = NULL;
     blv_npz_writer *w = new_writer(write, context);
     if (w)
@@ -172,8 +171,7 @@ static blv_error check_name(const blv_npz_writer *w, const char *name, blv_messa
 
 static blv_error add_array(blv_npz_writer *w, const char *name, char kind, size_t item_size,
                            size_t ndim, const size_t *shape, const void *data, blv_message *why) {
-    if (!w || !name || (ndim > 0 && !shape))
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_add: a required argument is NULL");
+    BLV_CHECK(blv_need_arguments(w && name && (ndim == 0 || shape), "blv_npz_add", why));
     if (w->broken)
         return blv_explain(why, BLV_E_FILE, "%s: an earlier write failed",
                            blv_shown_path(w->file.path));
@@ -190,8 +188,7 @@ static blv_error add_array(blv_npz_writer *w, const char *name, char kind, size_
                            blv_shown_path(w->file.path), name);
     written_entry *entries = blv_arena_grow(&w->arena, w->entries, w->count, sizeof *entries);
     const char *file_name = entries ? blv_arena_print(&w->arena, "%s.npy", name) : NULL;
-    if (!file_name)
-        return blv_explain_memory(why);
+    BLV_CHECK(blv_need_memory(file_name, why));
     w->entries = entries;
 
     unsigned char header[NPY_WRITTEN_MAX];
@@ -297,10 +294,9 @@ static blv_error write_directory(blv_npz_writer *w, blv_message *why) {
     return write_bytes(w, r.bytes, r.size, why);
 }
 
-blv_error blv_npz_commit(blv_npz_writer *writer, blv_message *why) {
-    if (!writer)
+blv_error blv_npz_commit(blv_npz_writer *w, blv_message *why) {
+    if (!w)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_commit: writer is NULL");
-    blv_npz_writer *w = writer;
     blv_error error = w->broken ? blv_explain(why, BLV_E_FILE, "%s: an earlier write failed",
                                               blv_shown_path(w->file.path))
                                 : write_directory(w, why);

@@ -1,8 +1,7 @@
 #define _GNU_SOURCE /* memfd_create */
-#include "io/stream_copy.h"
+#include "io/input.h"
 
 #include "base/hash.h"
-#include "base/memory_limit.h"
 #include "base/message.h"
 
 #include <errno.h>

@@ -83,6 +83,23 @@ void blv_text_out_string(blv_text_out *out, const char *text) {
     blv_text_out_put(out, text, strlen(text));
 }
 
+void blv_text_out_field(blv_text_out *out, const char *text, char separator) {
+    size_t length = strlen(text);
+    bool plain = length > 0 && !strchr(text, separator) && !strpbrk(text, "\"\r\n") &&
+                 text[0] != ' ' && text[length - 1] != ' ';
+    if (plain) {
+        blv_text_out_put(out, text, length);
+        return;
+    }
+    blv_text_out_put(out, "\"", 1);
+    for (; *text; text++) {
+        if (*text == '"')
+            blv_text_out_put(out, "\"", 1);
+        blv_text_out_put(out, text, 1);
+    }
+    blv_text_out_put(out, "\"", 1);
+}
+
 void blv_text_out_number(blv_text_out *out, double value, blv_precision precision) {
     char text[40];
     size_t length = precision == BLV_F32 ? blv_number_format_f32((float)value, text, sizeof text)

@@ -29,6 +29,8 @@ blv_text_out *blv_text_out_open(const char *name, blv_write_fn write, void *cont
                                 blv_message *why);
 void blv_text_out_put(blv_text_out *out, const char *text, size_t length);
 void blv_text_out_string(blv_text_out *out, const char *text);
+/* A field of a CSV file, in quotes where it needs them. */
+void blv_text_out_field(blv_text_out *out, const char *text, char separator);
 /* The shortest decimal number that reads back as the same number in that precision. */
 void blv_text_out_number(blv_text_out *out, double value, blv_precision precision);
 /* Writes what is left and frees out. */

@@ -4,7 +4,6 @@
 #include "base/memory_limit.h"
 #include "io/read_ahead.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum blv_packing { BLV_PACKING_NONE, BLV_PACKING_GZIP, BLV_PACKING_ZSTD } blv_packing;

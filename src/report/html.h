@@ -1,13 +1,7 @@
 /* A web page that needs no other file: no script, nothing from elsewhere. Its parts are written to
- * a stream one after the other:
- *
- *     report_page_begin(out, "title");
- *     report_html_element(out, "h2", "Rows that look wrong");
- *     report_contact_sheet(out, pictures, count);
- *     report_page_end(out);
- *
- * The same parts without begin and end are a fragment, which can be attached to a run under a name
- * that ends in ".html": `bilevel report` shows it. Errors of the stream are left to its owner. */
+ * a stream one after the other, from report_page_begin to report_page_end. The same parts without
+ * begin and end are a fragment, which can be attached to a run under a name that ends in ".html":
+ * `bilevel report` shows it. Errors of the stream are left to its owner. */
 #pragma once
 
 #include "bilevel/values.h"

@@ -47,14 +47,9 @@ static const char *or_dash(const char *text) {
     return text && *text ? text : "-";
 }
 
-/* NULL where it is NaN. */
-static const char *number(page *p, const char *format, double value) {
-    char text[REPORT_CELL];
-    return report_number(text, format, value) ? blv_arena_copy(&p->arena, text) : NULL;
-}
-
 static const char *iterations_of(page *p, const blv_run_info *run) {
-    return number(p, "%.0f", run->has_iterations ? (double)run->iterations : (double)NAN);
+    return report_number(&p->arena, "%.0f",
+                         run->has_iterations ? (double)run->iterations : (double)NAN);
 }
 
 /* ---- The order ---- */
@@ -110,10 +105,10 @@ static void put_solution(page *p, size_t i) {
         p->out, "p",
         "%.80s: the least certified Phi is %s, with |grad Phi| = %s. %.100s reached it "
         "(run %" PRId64 ") in %s iterations and %s seconds.%s",
-        or_dash(run->problem), number(p, "%.10g", run->phi),
-        or_dash(number(p, "%.3e", run->grad_norm)),
+        or_dash(run->problem), report_number(&p->arena, "%.10g", run->phi),
+        or_dash(report_number(&p->arena, "%.3e", run->grad_norm)),
         p->asked->groups->group[p->runs[i]->group].label, run->id, or_dash(iterations_of(p, run)),
-        or_dash(number(p, "%.4g", run->seconds)),
+        or_dash(report_number(&p->arena, "%.4g", run->seconds)),
         tight && tight->whole ? "" : " Its certificate is not tight.");
     put_vector(p->out, "x", r->x, r->x_count);
     put_vector(p->out, "y", r->y, r->y_count);
@@ -180,12 +175,12 @@ static void put_solvers(page *p) {
         const blv_run_info *run = p->runs[i]->info;
         const char *cells[] = {p->asked->groups->group[p->runs[i]->group].label,
                                run->outcome ? run->outcome : blv_run_status_word(run->status),
-                               number(p, "%.10g", run->phi),
-                               number(p, "%.3e", run->grad_norm),
+                               report_number(&p->arena, "%.10g", run->phi),
+                               report_number(&p->arena, "%.3e", run->grad_norm),
                                iterations_of(p, run),
-                               number(p, "%.4g", run->seconds),
-                               number(p, "%.0f", calls_of(&p->results[i])),
-                               number(p, "%.0f", (double)run->id)};
+                               report_number(&p->arena, "%.4g", run->seconds),
+                               report_number(&p->arena, "%.0f", calls_of(&p->results[i])),
+                               report_number(&p->arena, "%.0f", (double)run->id)};
         report_html_table_row(p->out, columns, cells);
     }
     report_html_table_end(p->out);
@@ -209,10 +204,11 @@ static void put_family(FILE *out, const char *name) {
 
 static void put_problem(page *p, const blv_run_info *run) {
     const char *fingerprint = blv_arena_print(&p->arena, "%016" PRIx64, run->fingerprint);
-    const char *dimension = blv_arena_print(
-        &p->arena, "%s in x and %s in y, %.10s",
-        run->dim_x ? number(p, "%.0f", (double)run->dim_x) : "-",
-        run->dim_y ? number(p, "%.0f", (double)run->dim_y) : "-", or_dash(run->precision));
+    const char *dimension =
+        blv_arena_print(&p->arena, "%s in x and %s in y, %.10s",
+                        run->dim_x ? report_number(&p->arena, "%.0f", (double)run->dim_x) : "-",
+                        run->dim_y ? report_number(&p->arena, "%.0f", (double)run->dim_y) : "-",
+                        or_dash(run->precision));
     report_html_element(p->out, "h3", or_dash(run->problem));
     put_family(p->out, or_dash(run->problem));
     put_pairs(p->out, (const char *const[][2]){

@@ -12,27 +12,18 @@
 
 static char **new_row(report_table *table) {
     size_t columns = strlen(table->align);
-    char **cells = table->cells;
-    for (size_t i = 0; i < columns && !table->lost; i++) {
-        char **larger =
-            (char **)blv_arena_grow(&table->arena, cells, table->rows * columns + i, sizeof *cells);
-        table->lost = !larger;
-        cells = larger ? larger : cells;
+    for (size_t i = 0; i < columns && !table->arena.failed; i++) {
+        char **larger = (char **)blv_arena_grow(&table->arena, table->cells,
+                                                table->rows * columns + i, sizeof *larger);
+        table->cells = larger ? larger : table->cells;
     }
-    table->cells = cells;
-    return table->lost ? NULL : cells + table->rows++ * columns;
-}
-
-static void set_cell(report_table *table, char **cell, const char *text) {
-    *cell = blv_arena_copy(&table->arena, text);
-    if (!*cell)
-        table->lost = true;
+    return table->arena.failed ? NULL : table->cells + table->rows++ * columns;
 }
 
 void report_table_row(report_table *table, const char *const *cells) {
     char **row = new_row(table);
     for (size_t i = 0; row && table->align[i]; i++)
-        set_cell(table, &row[i], cells[i] ? cells[i] : "-");
+        row[i] = blv_arena_copy(&table->arena, cells[i] ? cells[i] : "-");
 }
 
 void report_table_add(report_table *table, const char *format, ...) {
@@ -45,8 +36,7 @@ void report_table_add(report_table *table, const char *format, ...) {
     if (form)
         text = blv_arena_vprint(&table->arena, form, values);
     va_end(values);
-    table->lost = table->lost || !text;
-    char **row = table->lost ? NULL : new_row(table);
+    char **row = text ? new_row(table) : NULL;
     for (size_t i = 0; row && table->align[i]; i++) {
         row[i] = text;
         if (table->align[i + 1] && (end = strchr(text, between))) {
@@ -62,17 +52,16 @@ void report_table_heading(report_table *table, const char *text) {
     for (size_t i = 0; row && table->align[i]; i++)
         row[i] = NULL;
     if (row)
-        set_cell(table, &row[0], text);
+        row[0] = blv_arena_copy(&table->arena, text);
 }
 
 static bool is_heading(char *const *cells, size_t columns) {
     return columns > 1 && !cells[1];
 }
 
-const char *report_number(char text[REPORT_CELL], const char *format, double value) {
+const char *report_number(blv_arena *arena, const char *format, double value) {
     // NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): a literal of the caller
-    snprintf(text, REPORT_CELL, format, value);
-    return isnan(value) ? NULL : text;
+    return isnan(value) ? NULL : blv_arena_print(arena, format, value);
 }
 
 /* Cells hold text from elsewhere: what a terminal would act on is shown. */
@@ -81,9 +70,9 @@ static void make_visible(report_table *table, size_t columns) {
         if (!table->cells[i] || blv_is_visible(table->cells[i]))
             continue;
         char *visible = blv_visible_copy(table->cells[i]);
-        table->lost = table->lost || !visible;
         if (visible)
-            set_cell(table, &table->cells[i], visible);
+            table->cells[i] = blv_arena_copy(&table->arena, visible);
+        table->arena.failed = table->arena.failed || !visible;
         free(visible);
     }
 }
@@ -114,7 +103,6 @@ static void print_line(char *const *cells, const char *align, const int *width, 
 
 static void print_text(report_table *table, size_t columns, int indent, FILE *out) {
     int *width = blv_arena_alloc(&table->arena, columns, sizeof *width);
-    table->lost = table->lost || !width;
     for (size_t i = 0; width && i < columns; i++)
         width[i] = column_width(table, columns, i);
     for (size_t row = 0; width && row < table->rows; row++) {
@@ -171,13 +159,13 @@ blv_error report_table_print(report_table *table, report_form form, int indent, 
     size_t columns = strlen(table->align);
     if (form != REPORT_AS_HTML)
         make_visible(table, columns);
-    if (!table->lost && form == REPORT_AS_TEXT)
+    if (!table->arena.failed && form == REPORT_AS_TEXT)
         print_text(table, columns, indent, out);
-    else if (!table->lost && form == REPORT_AS_MARKDOWN)
+    else if (!table->arena.failed && form == REPORT_AS_MARKDOWN)
         print_markdown(table, columns, out);
-    else if (!table->lost)
+    else if (!table->arena.failed)
         print_html(table, columns, out);
-    blv_error error = table->lost ? BLV_E_MEMORY : BLV_OK;
+    blv_error error = table->arena.failed ? BLV_E_MEMORY : BLV_OK;
     report_table_free(table);
     return error;
 }
@@ -189,9 +177,9 @@ void report_table_free(report_table *table) {
 
 /* ---- CSV ---- */
 
-void report_csv_text(FILE *out, const char *text) {
+void report_csv_text(FILE *out, const char *before, const char *text) {
     bool plain = *text && !strpbrk(text, ",\"\r\n");
-    fputs(plain ? "" : "\"", out);
+    fprintf(out, "%s%s", before, plain ? "" : "\"");
     for (; *text; text++) {
         if (*text == '"')
             fputc('"', out);
@@ -200,9 +188,9 @@ void report_csv_text(FILE *out, const char *text) {
     fputs(plain ? "" : "\"", out);
 }
 
-void report_csv_number(FILE *out, double value) {
+void report_csv_number(FILE *out, const char *before, double value) {
     char text[32] = "";
     if (!isnan(value))
         blv_number_format(value, text, sizeof text);
-    fputs(text, out);
+    fprintf(out, "%s%s", before, text);
 }

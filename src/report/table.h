@@ -10,9 +10,8 @@
 typedef struct report_table {
     const char *align; /* 'l' or 'r' for each column */
     size_t rows;
-    char **cells; /* row by row */
-    bool lost;    /* memory was short: the table is not complete */
-    blv_arena arena;
+    char **cells;    /* row by row */
+    blv_arena arena; /* failed: the table is not complete */
 } report_table;
 
 /* Adds a row of strlen(align) texts, which are copied; NULL shows as "-". */
@@ -22,9 +21,8 @@ void report_table_add(report_table *table, const char *format, ...) BLV_PRINTF(2
 /* Adds a line across all columns. */
 void report_table_heading(report_table *table, const char *text);
 
-/* A number as text for a cell; NULL where it is NaN. */
-enum { REPORT_CELL = 48 };
-const char *report_number(char text[REPORT_CELL], const char *format, double value);
+/* A number as text for a cell; NULL where it is NaN, or where memory is short. */
+const char *report_number(blv_arena *arena, const char *format, double value);
 
 typedef enum report_form { REPORT_AS_TEXT, REPORT_AS_MARKDOWN, REPORT_AS_HTML } report_form;
 /* Prints all rows and empties the table. indent: blanks before each row of a text. An error when
@@ -36,7 +34,7 @@ void report_table_free(report_table *table);
 /* Text within Markdown: what has a meaning there is escaped; between backquotes only bars have
  * one. */
 void report_markdown_text(FILE *out, const char *text);
-/* A field of a CSV file, in quotes where it needs them. */
-void report_csv_text(FILE *out, const char *text);
-/* The shortest number that reads back as the same; nothing for NaN. */
-void report_csv_number(FILE *out, double value);
+/* Fields of a CSV file behind what is before them, "," or "": a text, in quotes where it needs
+ * them; the shortest number that reads back as the same, nothing for NaN. */
+void report_csv_text(FILE *out, const char *before, const char *text);
+void report_csv_number(FILE *out, const char *before, double value);

@@ -65,11 +65,11 @@ static blv_error put_models(FILE *out, const char *models, const char *align,
     const char *key;
     json_t *all = models ? json_loads(models, 0, NULL) : NULL, *value;
     blv_error error = BLV_OK;
+    blv_arena arena = {0};
     if (json_object_size(all) > 0)
         report_html_table_begin(out, align, titles);
     json_object_foreach(all, key, value) {
         blv_values model;
-        char text[5][REPORT_CELL];
         const char *cells[5] = {json_string_value(json_object_get(value, "name"))};
         if (strcmp(key, "result") == 0) /* one of the others */
             continue;
@@ -79,7 +79,7 @@ static blv_error put_models(FILE *out, const char *models, const char *align,
             const double number = blv_values_number(&model, columns[i]);
             bool share = strstr(columns[i], "accuracy");
             cells[i + 1] =
-                report_number(text[i], share ? "%.1f%%" : "%.4f", share ? 100.0 * number : number);
+                report_number(&arena, share ? "%.1f%%" : "%.4f", share ? 100.0 * number : number);
         }
         report_html_table_row(out, align, cells);
         blv_values_free(&model);
@@ -87,6 +87,8 @@ static blv_error put_models(FILE *out, const char *models, const char *align,
     if (json_object_size(all) > 0)
         report_html_table_end(out);
     json_decref(all);
+    error = arena.failed ? BLV_E_MEMORY : error;
+    blv_arena_free(&arena);
     return error;
 }
 

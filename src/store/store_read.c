@@ -256,14 +256,11 @@ static bool name_columns(blv_trace *trace, json_t *columns) {
     json_object_foreach(columns, key, length) {
         const json_int_t n = json_integer_value(length);
         for (json_int_t i = n < 0 ? -1 : 0; i < n || i < 0; i++) {
-            char **names = realloc(trace->names, (trace->columns + 1) * sizeof *names);
-            size_t size = strlen(key) + 24;
-            char *name = names ? malloc(size) : NULL;
-            trace->names = names ? names : trace->names;
-            if (!name)
+            const size_t size = strlen(key) + 24;
+            char **name = blv_array_add(&trace->names, &trace->columns, sizeof *name);
+            if (!name || !(*name = malloc(size)))
                 return false;
-            snprintf(name, size, i < 0 ? "%s" : "%s[%lld]", key, (long long)i);
-            names[trace->columns++] = name;
+            snprintf(*name, size, i < 0 ? "%s" : "%s[%lld]", key, (long long)i);
         }
     }
     return true;

@@ -1,6 +1,5 @@
 /* bilevel bench list|SUITE: experiments of the literature with many solvers. */
 #include "bench/results.h"
-#include "cli/commands.h"
 #include "cli/outputs.h"
 #include "cli/printing.h"
 #include "cli/progress_line.h"
@@ -160,11 +159,6 @@ static bool stopped(void *context) {
     return cli_signalled();
 }
 
-static void print_line(void *context, const char *text) {
-    (void)context;
-    fprintf(stderr, "%s\n", cli_shown(text));
-}
-
 static void add_figures(const bench_results *results, cli_outputs *outputs) {
     const bench_request *asked = results->bench->request;
     for (size_t v = 0; v < results->view_count; v++) {
@@ -260,7 +254,7 @@ static int run(void *of) {
     b->context = asked;
     b->store_must_work = cli_store_is_named(&asked->store);
     if (cli_progress_choose(asked->progress_word, false) != CLI_PROGRESS_NONE)
-        b->progress = print_line;
+        b->progress = cli_say;
     return run_suite(asked, folder);
 }
 

@@ -1,5 +1,4 @@
 /* bilevel check PROBLEM: compares a problem's derivatives with differences. */
-#include "cli/commands.h"
 #include "cli/printing.h"
 #include "cli/problem_choice.h"
 #include "store/run_info.h"
@@ -23,11 +22,9 @@ static void print_report(const blv_check_report *report) {
     report_table_add(&lines, "CHECK\tERROR\tALLOWED\tWORST AT\tVERDICT");
     for (size_t i = 0; i < report->count; i++) {
         const blv_check_item *item = &report->item[i];
-        char worst[32] = "-";
-        if (item->worst != SIZE_MAX)
-            snprintf(worst, sizeof worst, "%zu", item->worst);
         report_table_add(&lines, "%s\t%.1e\t%.1e\t%s\t%s", item->what, item->error, item->allowed,
-                         worst, item->ok ? "ok" : "WRONG");
+                         item->worst == SIZE_MAX ? "-" : cli_print("%zu", item->worst),
+                         item->ok ? "ok" : "WRONG");
     }
     cli_table_print(&lines, 0, stdout);
     printf("%s\n", report->ok ? "Every oracle agrees." : "Some oracles do not agree.");

@@ -1,6 +1,5 @@
 /* bilevel clean TRAIN: finds wrong labels. */
 #include "bilevel/clean.h"
-#include "cli/commands.h"
 #include "cli/data_files.h"
 #include "cli/outputs.h"
 #include "cli/printing.h"
@@ -142,12 +141,11 @@ static void print_rows(FILE *file, const void *context) {
         rank[r->order[i]] = i + 1;
     fprintf(file, "row,label,verdict,probability,believed,rank%s\n", cli_row_texts_head(texts));
     for (size_t row = 0; row < r->rows; row++) {
-        fprintf(file, "%zu,", row);
-        report_csv_text(file, label_of(f, row));
-        fprintf(file, ",%s,", r->suspect[row] ? "suspect" : "keep");
-        report_csv_number(file, r->label_probability[row]);
-        fputc(',', file);
-        report_csv_text(file, class_of(f, r->believed[row]));
+        fprintf(file, "%zu", row);
+        report_csv_text(file, ",", label_of(f, row));
+        fputs(r->suspect[row] ? ",suspect" : ",keep", file);
+        report_csv_number(file, ",", r->label_probability[row]);
+        report_csv_text(file, ",", class_of(f, r->believed[row]));
         fprintf(file, ",%zu", rank[row]);
         cli_row_texts_print(texts, row, file);
     }
@@ -222,10 +220,9 @@ static void print_models(const blv_clean_result *r) {
     report_table_add(&shown, "TRAINED ON\tVALIDATION\tTEST");
     for (size_t i = 0; i < r->model_count; i++) {
         const blv_clean_model *m = &r->models[i];
-        char val[REPORT_CELL], test[REPORT_CELL];
-        report_table_row(&shown,
-                         (const char *[]){m->name, report_number(val, "%.4f", m->val.accuracy),
-                                          report_number(test, "%.4f", m->test.accuracy)});
+        report_table_row(
+            &shown, (const char *[]){m->name, report_number(&shown.arena, "%.4f", m->val.accuracy),
+                                     report_number(&shown.arena, "%.4f", m->test.accuracy)});
     }
     printf("\nAccuracy\n");
     cli_table_print(&shown, INDENT, stdout);
@@ -237,16 +234,9 @@ static void print_suspects(const finding *f) {
     report_table shown = {.align = tell ? "rllll" : "rlll"};
     if (r->suspects == 0)
         return;
-    report_table_add(&shown, tell ? "ROW\tLABEL\tRIGHT\tBELIEVED\tSPEAKS AGAINST IT"
-                                  : "ROW\tLABEL\tRIGHT\tBELIEVED");
-    for (size_t i = 0; i < r->suspects && i < ROWS_SHOWN; i++) {
-        size_t row = r->order[i];
-        char against[160];
-        cli_print_against(f->sets, r, row, against, sizeof against);
-        report_table_add(&shown, tell ? "%zu\t%s\t%.2g%%\t%s\t%s" : "%zu\t%s\t%.2g%%\t%s", row,
-                         label_of(f, row), 100.0 * r->label_probability[row],
-                         class_of(f, r->believed[row]), against);
-    }
+    report_table_row(
+        &shown, (const char *const[]){"ROW", "LABEL", "RIGHT", "BELIEVED", "SPEAKS AGAINST IT"});
+    cli_suspect_rows(&shown, f->sets, r, r->suspects < ROWS_SHOWN ? r->suspects : ROWS_SHOWN);
     printf("\nThe most suspicious rows\n");
     cli_table_print(&shown, INDENT, stdout);
 }

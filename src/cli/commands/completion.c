@@ -3,7 +3,7 @@
  * behind the word where there is one; "/files" for the names of files. The shell leaves out what
  * does not begin as the last word does. */
 #include "bilevel/registry.h"
-#include "cli/commands.h"
+#include "cli/arguments.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* bilevel continual DATA: tasks one after the other with a memory of few rows. */
 #include "bilevel/continual.h"
-#include "cli/commands.h"
 #include "cli/outputs.h"
 #include "cli/printing.h"
 #include "cli/selection_options.h"
@@ -8,8 +7,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { MOST_SEEDS = 1000, MOST_TASKS = 10000, MOST_MEMORY = 1000000000, INDENT = 2 };
@@ -78,8 +75,8 @@ static blv_error check(void *of, blv_message *why) {
 
 /* What the columns of both files begin with: method, initial value and seed. */
 static void put_pass(FILE *file, const blv_continual_pass *p) {
-    fprintf(file, "%s,", p->method->name);
-    report_csv_number(file, p->initial > 0.0 ? p->initial : (double)NAN);
+    fputs(p->method->name, file);
+    report_csv_number(file, ",", p->initial > 0.0 ? p->initial : (double)NAN);
     fprintf(file, ",%" PRIu64, p->seed);
 }
 
@@ -88,12 +85,10 @@ static void print_results(FILE *file, const void *context) {
     fputs("method,initial,seed,average,forgetting,seconds\n", file);
     for (size_t i = 0; i < r->pass_count; i++) {
         const blv_continual_pass *p = &r->passes[i];
-        const double numbers[] = {p->average, p->forgetting, p->seconds};
         put_pass(file, p);
-        for (size_t k = 0; k < 3; k++) {
-            fputc(',', file);
-            report_csv_number(file, numbers[k]);
-        }
+        report_csv_number(file, ",", p->average);
+        report_csv_number(file, ",", p->forgetting);
+        report_csv_number(file, ",", p->seconds);
         fputc('\n', file);
     }
 }
@@ -105,8 +100,8 @@ static void print_accuracies(FILE *file, const void *context) {
         for (size_t t = 0; t < r->tasks; t++)
             for (size_t j = 0; j <= t; j++) {
                 put_pass(file, &r->passes[i]);
-                fprintf(file, ",%zu,%zu,", t + 1, j + 1);
-                report_csv_number(file, r->passes[i].accuracy[t * r->tasks + j]);
+                fprintf(file, ",%zu,%zu", t + 1, j + 1);
+                report_csv_number(file, ",", r->passes[i].accuracy[t * r->tasks + j]);
                 fputc('\n', file);
             }
 }
@@ -134,12 +129,9 @@ static void print_text(const request *asked) {
     report_table_add(&shown, "METHOD\tINITIAL\tA_T\tFROM - TO\tFGT_T\tCHOOSING");
     for (size_t i = 0; i < r->summary_count; i++) {
         const blv_continual_summary *s = &r->summaries[i];
-        char initial[24] = "default";
-        if (s->initial > 0.0)
-            snprintf(initial, sizeof initial, "%g", s->initial);
         report_table_add(&shown, "%s\t%s\t%.4f\t%.4f - %.4f\t%.4f\t%.2f s", s->method->name,
-                         initial, s->average, s->average_least, s->average_most, s->forgetting,
-                         s->seconds);
+                         s->initial > 0.0 ? cli_print("%g", s->initial) : "default", s->average,
+                         s->average_least, s->average_most, s->forgetting, s->seconds);
     }
     cli_table_print(&shown, INDENT, stdout);
     if (asked->continual.sensitivity)
@@ -184,8 +176,7 @@ static void print_json(const request *asked) {
 
 /* A pass that is done, in a line. */
 static int show_pass(void *context, const blv_task_progress *progress) {
-    (void)context;
-    fprintf(stderr, "%s\n", cli_shown(progress->activity));
+    cli_say(context, progress->activity);
     return 0;
 }
 

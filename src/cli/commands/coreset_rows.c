@@ -1,6 +1,5 @@
 /* bilevel coreset DATA: chooses a few rows that represent all. */
 #include "base/number_text.h"
-#include "cli/commands.h"
 #include "cli/data_files.h"
 #include "cli/outputs.h"
 #include "cli/printing.h"
@@ -76,8 +75,8 @@ static void print_rows(FILE *file, const void *context) {
     const blv_select_result *r = context;
     fputs("row,weight\n", file);
     for (size_t k = 0; k < r->count; k++) {
-        fprintf(file, "%zu,", r->index[k]);
-        report_csv_number(file, r->weight[k]);
+        fprintf(file, "%zu", r->index[k]);
+        report_csv_number(file, ",", r->weight[k]);
         fputc('\n', file);
     }
 }

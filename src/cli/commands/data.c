@@ -1,6 +1,5 @@
 /* bilevel data ACTION: looks at data files and makes others from them. */
 #include "base/number_text.h"
-#include "cli/commands.h"
 #include "cli/data_files.h"
 #include "cli/outputs.h"
 #include "cli/printing.h"
@@ -102,8 +101,7 @@ static json_t *describe_set(const char *path, const blv_dataset *dataset) {
                        .count = offsetof(blv_dataset_view, classes)),
         {0}};
     const blv_dataset_view *v = blv_dataset_view_of(dataset);
-    char fingerprint[32];
-    snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, blv_dataset_fingerprint(dataset));
+    const char *fingerprint = cli_print("%016" PRIx64, blv_dataset_fingerprint(dataset));
     json_t *object = json_object();
     cli_json_set(object, "file", blv_json_string(path));
     cli_json_add(object, shape, v);
@@ -174,6 +172,17 @@ static void compute(request *r, bool means) {
         r->high = fmax(r->high, c->high);
         r->non_zero += c->non_zero;
     }
+}
+
+static int look(request *r, bool means, json_t *(*describe)(const request *r),
+                void (*print)(const request *r)) {
+    read_set(r);
+    compute(r, means);
+    if (r->json)
+        cli_json_print(describe(r));
+    else
+        print(r);
+    return CLI_DONE;
 }
 
 static const cli_argument look_table[] = {
@@ -260,14 +269,7 @@ static json_t *describe_info(const request *r) {
 }
 
 static int info(void *asked) {
-    const request *r = asked;
-    read_set(asked);
-    compute(asked, false);
-    if (r->json)
-        cli_json_print(describe_info(r));
-    else
-        print_info(r);
-    return CLI_DONE;
+    return look(asked, false, describe_info, print_info);
 }
 
 static const cli_command info_action = CLI_COMMAND(
@@ -308,14 +310,7 @@ static json_t *describe_stats(const request *r) {
 }
 
 static int stats(void *asked) {
-    const request *r = asked;
-    read_set(asked);
-    compute(asked, true);
-    if (r->json)
-        cli_json_print(describe_stats(r));
-    else
-        print_stats(r);
-    return CLI_DONE;
+    return look(asked, true, describe_stats, print_stats);
 }
 
 static const cli_command stats_action = CLI_COMMAND(
@@ -484,10 +479,9 @@ static void print_truth(FILE *file, const void *view) {
     const blv_dataset_view *v = view;
     fputs("row,given,true\n", file);
     for (size_t i = 0; i < v->rows; i++) {
-        fprintf(file, "%zu,", i);
-        report_csv_text(file, v->class_names[v->label[i]]);
-        fputc(',', file);
-        report_csv_text(file, v->class_names[v->true_label[i]]);
+        fprintf(file, "%zu", i);
+        report_csv_text(file, ",", v->class_names[v->label[i]]);
+        report_csv_text(file, ",", v->class_names[v->true_label[i]]);
         fputc('\n', file);
     }
 }

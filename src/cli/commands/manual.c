@@ -1,5 +1,5 @@
 /* bilevel manual [COMMAND]: the argument tables, in the language of man pages. */
-#include "cli/commands.h"
+#include "cli/arguments.h"
 
 #include <ctype.h>
 #include <stdlib.h>

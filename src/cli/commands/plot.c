@@ -1,5 +1,4 @@
 /* bilevel plot RUN...: curves of stored runs, in a file or in the terminal. */
-#include "cli/commands.h"
 #include "cli/outputs.h"
 #include "cli/store_options.h"
 #include "report/figure.h"

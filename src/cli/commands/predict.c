@@ -1,6 +1,5 @@
 /* bilevel predict MODEL DATA: the answers of a model that `bilevel tune` has written. */
 #include "bilevel/model.h"
-#include "cli/commands.h"
 #include "cli/data_files.h"
 #include "cli/outputs.h"
 #include "cli/printing.h"
@@ -48,31 +47,25 @@ static void print_answers(FILE *file, const void *context) {
     const size_t shown = a->asked->all ? p->classes : 0;
     fprintf(file, "row,predicted%s%s%s", p->value ? "" : ",probability", p->label ? ",label" : "",
             p->target ? ",target" : "");
-    for (size_t k = 0; k < shown; k++) {
-        fputc(',', file);
-        report_csv_text(file, names[k]);
-    }
+    for (size_t k = 0; k < shown; k++)
+        report_csv_text(file, ",", names[k]);
     blv_row_texts *texts = cli_row_texts_open(a->rows);
     fprintf(file, "%s\n", cli_row_texts_head(texts));
     for (size_t i = 0; i < p->rows; i++) {
         const double *probability = p->value ? NULL : p->probability + i * p->classes;
-        fprintf(file, "%zu,", i);
+        fprintf(file, "%zu", i);
         if (p->value) {
-            report_csv_number(file, p->value[i]);
+            report_csv_number(file, ",", p->value[i]);
         } else {
-            report_csv_text(file, names[p->predicted[i]]);
-            fputc(',', file);
-            report_csv_number(file, probability[p->predicted[i]]);
+            report_csv_text(file, ",", names[p->predicted[i]]);
+            report_csv_number(file, ",", probability[p->predicted[i]]);
         }
-        fputs(p->label || p->target ? "," : "", file);
         if (p->label)
-            report_csv_text(file, names[p->label[i]]);
+            report_csv_text(file, ",", names[p->label[i]]);
         else if (p->target)
-            report_csv_number(file, p->target[i]);
-        for (size_t k = 0; k < shown; k++) {
-            fputc(',', file);
-            report_csv_number(file, probability[k]);
-        }
+            report_csv_number(file, ",", p->target[i]);
+        for (size_t k = 0; k < shown; k++)
+            report_csv_number(file, ",", probability[k]);
         cli_row_texts_print(texts, i, file);
     }
     blv_row_texts_close(texts);

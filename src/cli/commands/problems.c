@@ -1,7 +1,6 @@
 /* bilevel problems [NAME]: the built-in problems, and the arrays that define an instance. */
 #include "bilevel/npz.h"
 #include "bilevel/registry.h"
-#include "cli/commands.h"
 #include "cli/printing.h"
 #include "cli/problem_choice.h"
 
@@ -56,7 +55,8 @@ static void print_one(const cli_instance *instance) {
                      "--problem-set");
 }
 
-static json_t *describe(const blv_problem_family *family) {
+/* values: NULL where they are the defaults. */
+static json_t *describe(const blv_problem_family *family, const void *values) {
     static const blv_field fields[] = {BLV_FIELD(blv_problem_family, name, TEXT),
                                        BLV_FIELD(blv_problem_family, summary, TEXT),
                                        BLV_FIELD(blv_problem_family, formula, TEXT),
@@ -64,12 +64,8 @@ static json_t *describe(const blv_problem_family *family) {
     json_t *object = json_object();
     cli_json_add(object, fields, family);
     cli_json_set(object, "parameters", cli_json_params(family->params));
-    return object;
-}
-
-static json_t *describe_one(const cli_instance *instance) {
-    json_t *object = describe(instance->family);
-    cli_json_set(object, "values", cli_json_values(instance->family->params, instance->params));
+    if (values)
+        cli_json_set(object, "values", cli_json_values(family->params, values));
     return object;
 }
 
@@ -77,7 +73,7 @@ static json_t *describe_all(void) {
     json_t *array = json_array();
     const blv_problem_family *family;
     for (size_t i = 0; (family = blv_family_at(NULL, i)); i++)
-        cli_json_append(array, describe(family));
+        cli_json_append(array, describe(family, NULL));
     return array;
 }
 
@@ -138,7 +134,9 @@ static int show(void *of) {
     if (asked->instance.name)
         cli_instance_find(&asked->instance);
     if (asked->json)
-        cli_json_print(asked->instance.name ? describe_one(&asked->instance) : describe_all());
+        cli_json_print(asked->instance.name
+                           ? describe(asked->instance.family, asked->instance.params)
+                           : describe_all());
     else if (asked->instance.name)
         print_one(&asked->instance);
     else

@@ -1,5 +1,4 @@
 /* bilevel report RUN...: a page about stored runs. */
-#include "cli/commands.h"
 #include "cli/outputs.h"
 #include "cli/store_options.h"
 #include "report/run_page.h"

@@ -1,6 +1,5 @@
 /* bilevel resume RUN: resumes a run of the store. */
 #include "bilevel/arithmetic.h"
-#include "cli/commands.h"
 #include "cli/data_files.h"
 #include "cli/printing.h"
 #include "cli/solve_task.h"

@@ -1,5 +1,4 @@
 /* bilevel runs [ACTION]: looks at the run store. */
-#include "cli/commands.h"
 #include "cli/outputs.h"
 #include "cli/printing.h"
 #include "cli/store_options.h"
@@ -36,20 +35,22 @@ static blv_error take_status(void *field, const char *word, blv_message *why) {
 
 /* ---- Cells ---- */
 
+enum { TIME_SIZE = 48 };
+
 /* "2001-02-03T04:05:06.789Z" in the user's own time, to the second. */
-static const char *local_time(const char *utc, char text[REPORT_CELL]) {
+static const char *local_time(const char *utc, char text[TIME_SIZE]) {
     struct tm then = {0}, local;
     if (!utc || !strptime(utc, "%Y-%m-%dT%H:%M:%S", &then))
         return utc;
     time_t seconds = timegm(&then);
     if (!localtime_r(&seconds, &local) ||
-        strftime(text, REPORT_CELL, "%Y-%m-%d %H:%M:%S", &local) == 0)
+        strftime(text, TIME_SIZE, "%Y-%m-%d %H:%M:%S", &local) == 0)
         return utc;
     return text;
 }
 
-static const char *number(bool known, uint64_t value, char text[REPORT_CELL]) {
-    return report_number(text, "%.0f", known ? (double)value : (double)NAN);
+static const char *number(report_table *table, bool known, uint64_t value) {
+    return report_number(&table->arena, "%.0f", known ? (double)value : (double)NAN);
 }
 
 /* ---- List ---- */
@@ -73,18 +74,17 @@ static void print_runs(blv_run_info *const *runs, size_t count) {
                      "|GRAD PHI|");
     for (size_t i = 0; i < count; i++) {
         const blv_run_info *r = runs[i];
-        char id[REPORT_CELL], started[REPORT_CELL], iterations[REPORT_CELL], seconds[REPORT_CELL],
-            phi[REPORT_CELL], grad_norm[REPORT_CELL];
-        const char *cells[] = {number(true, (uint64_t)r->id, id),
+        char started[TIME_SIZE];
+        const char *cells[] = {number(&table, true, (uint64_t)r->id),
                                local_time(r->started, started),
                                blv_run_status_word(r->status),
                                r->kind,
                                r->problem,
                                r->solver,
-                               number(r->has_iterations, r->iterations, iterations),
-                               report_number(seconds, "%.4g", r->seconds),
-                               report_number(phi, "%.10g", r->phi),
-                               report_number(grad_norm, "%.3e", r->grad_norm)};
+                               number(&table, r->has_iterations, r->iterations),
+                               report_number(&table.arena, "%.4g", r->seconds),
+                               report_number(&table.arena, "%.10g", r->phi),
+                               report_number(&table.arena, "%.3e", r->grad_norm)};
         report_table_row(&table, cells);
     }
     cli_table_print(&table, 0, stdout);
@@ -140,11 +140,10 @@ static void add_values(report_table *table, const char *label, const blv_values 
 }
 
 static void print_run(const blv_run_info *r) {
-    char text[REPORT_CELL], fingerprint[24];
+    char text[TIME_SIZE];
     const char *command = "";
     report_table table = {.align = "ll"};
-    snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, r->fingerprint);
-    add(&table, "Run", number(true, (uint64_t)r->id, text));
+    add(&table, "Run", number(&table, true, (uint64_t)r->id));
     for (size_t i = 0; i < r->command_count; i++)
         command = cli_print("%s%s%s", command, i ? " " : "", r->command[i] ? r->command[i] : "?");
     add(&table, "Command", command);
@@ -156,17 +155,18 @@ static void print_run(const blv_run_info *r) {
         report_table_add(&table, "Problem\t%s, dimension %zu in x and %zu in y, %s", r->problem,
                          r->dim_x, r->dim_y, r->precision ? r->precision : "");
     add_values(&table, "Problem parameters", &r->problem_parameters);
-    add(&table, "Fingerprint of the data", r->fingerprint ? fingerprint : NULL);
+    add(&table, "Fingerprint of the data",
+        r->fingerprint ? cli_print("%016" PRIx64, r->fingerprint) : NULL);
     add(&table, "Solver", r->solver);
     add_values(&table, "Solver parameters", &r->parameters);
     add_values(&table, "Run options", &r->options);
-    add(&table, "Iterations", number(r->has_iterations, r->iterations, text));
-    add(&table, "Seconds", report_number(text, "%.4g", r->seconds));
-    add(&table, "Phi(x)", report_number(text, "%.10g", r->phi));
-    add(&table, "|grad Phi(x)|", report_number(text, "%.10g", r->grad_norm));
-    add(&table, "Rows of the trace", number(true, r->rows, text));
+    add(&table, "Iterations", number(&table, r->has_iterations, r->iterations));
+    add(&table, "Seconds", report_number(&table.arena, "%.4g", r->seconds));
+    add(&table, "Phi(x)", report_number(&table.arena, "%.10g", r->phi));
+    add(&table, "|grad Phi(x)|", report_number(&table.arena, "%.10g", r->grad_norm));
+    add(&table, "Rows of the trace", number(&table, true, r->rows));
     add(&table, "Checkpoint at iteration",
-        number(r->has_checkpoint, r->checkpoint_iteration, text));
+        number(&table, r->has_checkpoint, r->checkpoint_iteration));
     add(&table, "Version", r->version);
     report_table_add(&table, "Process\t%" PRId64 " on %s", r->pid, r->host ? r->host : "");
     cli_table_print(&table, 0, stdout);
@@ -243,7 +243,7 @@ static void put_csv(FILE *out, const void *context) {
         fprintf(out, "%s%s", c ? "," : "", trace->names[c]);
     fputc('\n', out);
     for (size_t i = 0; i < trace->rows * trace->columns; i++) {
-        report_csv_number(out, trace->values[i]);
+        report_csv_number(out, "", trace->values[i]);
         fputc((i + 1) % trace->columns == 0 ? '\n' : ',', out);
     }
 }

@@ -1,5 +1,4 @@
 /* bilevel solve PROBLEM: set up, run, certify, report, save, record. */
-#include "cli/commands.h"
 #include "cli/data_files.h"
 #include "cli/outputs.h"
 #include "cli/printing.h"

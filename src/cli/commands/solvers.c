@@ -2,7 +2,6 @@
  * all.
  */
 #include "bilevel/registry.h"
-#include "cli/commands.h"
 #include "cli/printing.h"
 #include "cli/problem_choice.h"
 
@@ -141,11 +140,8 @@ static void print_table(const entry *entries) {
         const blv_solver *solver = e->solver;
         if (e->fit != BLV_FIT_SUITED)
             continue;
-        if (strcmp(group, solver->group) != 0) {
-            char text[160];
-            snprintf(text, sizeof text, "%s: %s", solver->group, e->group_summary);
-            report_table_heading(&lines, text);
-        }
+        if (strcmp(group, solver->group) != 0)
+            report_table_heading(&lines, cli_print("%s: %s", solver->group, e->group_summary));
         group = solver->group;
         report_table_add(&lines, "  %s\t%s\t%s\t%s", solver->name, oracles_needed(solver),
                          yes_or_no(solver->uses & BLV_IS_STOCHASTIC), solver->summary);
@@ -158,11 +154,8 @@ static void print_table(const entry *entries) {
 }
 
 static void print_list(const entry *entries, const cli_instance *problem) {
-    if (problem->problem) {
-        char text[256];
-        cli_instance_describe(problem, text, sizeof text);
-        printf("For %s\n\n", text);
-    }
+    if (problem->problem)
+        printf("For %s\n\n", cli_instance_describe(problem));
     print_table(entries);
     print_remarks(entries, BLV_FIT_SUITED, "Note: ");
     print_remarks(entries, BLV_FIT_DIFFERENCES, "Left out, though they run: ");

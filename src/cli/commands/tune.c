@@ -1,6 +1,5 @@
 /* bilevel tune TRAIN: learns penalties and a linear model. */
 #include "bilevel/tune.h"
-#include "cli/commands.h"
 #include "cli/outputs.h"
 #include "cli/printing.h"
 #include "cli/training_options.h"
@@ -98,9 +97,8 @@ static void print_penalties(FILE *file, const void *context) {
     const blv_model *m = context;
     fputs("of,penalty\n", file);
     for (size_t k = 0; k < m->penalties; k++) {
-        report_csv_text(file, m->penalty_names[k]);
-        fputc(',', file);
-        report_csv_number(file, m->penalty[k]);
+        report_csv_text(file, "", m->penalty_names[k]);
+        report_csv_number(file, ",", m->penalty[k]);
         fputc('\n', file);
     }
 }
@@ -128,12 +126,11 @@ static int write_files(const finding *f) {
 static void add_model(report_table *shown, const char *name, const char *penalty, bool real,
                       const blv_tuned *m) {
     const blv_quality *const sets[] = {&m->held_out, &m->test};
-    char text[4][REPORT_CELL];
     const char *cells[6] = {name, penalty};
     for (size_t i = 0; i < 2; i++) {
         const double loss = real ? sqrt(sets[i]->loss) : sets[i]->loss;
-        cells[2 + 2 * i] = report_number(text[2 * i], real ? "%.5g" : "%.4f", loss);
-        cells[3 + 2 * i] = report_number(text[2 * i + 1], "%.4f", sets[i]->accuracy);
+        cells[2 + 2 * i] = report_number(&shown->arena, real ? "%.5g" : "%.4f", loss);
+        cells[3 + 2 * i] = report_number(&shown->arena, "%.4f", sets[i]->accuracy);
     }
     if (m->weights)
         report_table_row(shown, cells);
@@ -142,20 +139,17 @@ static void add_model(report_table *shown, const char *name, const char *penalty
 static void print_models(const finding *f) {
     const blv_tune_result *r = f->result;
     report_table shown = {.align = "llrrrr"};
-    char single[REPORT_CELL], none[REPORT_CELL], many[REPORT_CELL];
     double low = INFINITY, high = 0.0;
     for (size_t k = 0; k < r->learned_count; k++) {
         low = fmin(low, r->learned[k]);
         high = fmax(high, r->learned[k]);
     }
-    snprintf(single, sizeof single, "%.4g", r->single);
-    snprintf(none, sizeof none, "%.0e", r->none);
-    snprintf(many, sizeof many, "%.1e .. %.1e", low, high);
     report_table_add(&shown, r->real ? "PENALTIES\t\tHELD-OUT RMSE\tR2\tTEST RMSE\tR2"
                                      : "PENALTIES\t\tHELD-OUT LOSS\tACCURACY\tTEST LOSS\tACCURACY");
-    add_model(&shown, "hardly any", none, r->real, &r->with_none);
-    add_model(&shown, "one for all", single, r->real, &r->with_single);
-    add_model(&shown, kind_names[f->asked->kind], many, r->real, &r->with_many);
+    add_model(&shown, "hardly any", cli_print("%.0e", r->none), r->real, &r->with_none);
+    add_model(&shown, "one for all", cli_print("%.4g", r->single), r->real, &r->with_single);
+    add_model(&shown, kind_names[f->asked->kind], cli_print("%.1e .. %.1e", low, high), r->real,
+              &r->with_many);
     cli_table_print(&shown, INDENT, stdout);
 }
 
@@ -219,11 +213,10 @@ static const blv_field gain_fields[] = {
 static const blv_field run_fields[] = {CLI_LEARNED_FIELDS(blv_tune_result), {0}};
 
 static void set_quality(json_t *object, bool real, const char *set, const blv_quality *q) {
-    char loss[48], accuracy[48];
-    snprintf(loss, sizeof loss, "%s_%s", set, real ? "rmse" : "loss");
-    snprintf(accuracy, sizeof accuracy, "%s_%s", set, real ? "r2" : "accuracy");
-    cli_json_set(object, loss, blv_json_real(real ? sqrt(q->loss) : q->loss));
-    cli_json_set(object, accuracy, blv_json_real(q->accuracy));
+    cli_json_set(object, cli_print("%s_%s", set, real ? "rmse" : "loss"),
+                 blv_json_real(real ? sqrt(q->loss) : q->loss));
+    cli_json_set(object, cli_print("%s_%s", set, real ? "r2" : "accuracy"),
+                 blv_json_real(q->accuracy));
 }
 
 static void set_model(json_t *models, const char *key, const char *name, bool real,
