@@ -227,9 +227,9 @@ static void tables_are_printed(void **state) {
     static const char *const cells[] = {"a|b", NULL, "\x1b[2J"};
     for (int form = REPORT_AS_TEXT; form <= REPORT_AS_MARKDOWN; form++) {
         report_table table = {.align = "lrl"};
-        char number[REPORT_CELL];
-        assert_null(report_number(number, "%g", NAN));
-        report_table_add(&table, "%s\t%s\t%s", "name", report_number(number, "%.2f", 0.125), "x");
+        assert_null(report_number(&table.arena, "%g", NAN));
+        report_table_add(&table, "%s\t%s\t%s", "name", report_number(&table.arena, "%.2f", 0.125),
+                         "x");
         report_table_row(&table, cells);
         if (form == REPORT_AS_TEXT)
             report_table_heading(&table, "all of it");
@@ -247,12 +247,12 @@ static void texts_are_escaped(void **state) {
     report_markdown_text(out, "a < b, <i>, </i>, 2*3, `<i> * \\ |`, <1>, \\");
     expect(out, "a < b, \\<i>, \\</i>, 2\\*3, `<i> * \\ \\|`, <1>, \\\\");
     out = begin();
-    report_csv_text(out, "plain");
-    report_csv_text(out, "");
-    report_csv_text(out, "a \"b\", c");
-    report_csv_number(out, NAN);
-    report_csv_number(out, 0.1);
-    expect(out, "plain\"\"\"a \"\"b\"\", c\"0.1");
+    report_csv_text(out, "", "plain");
+    report_csv_text(out, ",", "");
+    report_csv_text(out, ",", "a \"b\", c");
+    report_csv_number(out, ",", NAN);
+    report_csv_number(out, ",", 0.1);
+    expect(out, "plain,\"\",\"a \"\"b\"\", c\",,0.1");
 }
 
 /* What gnuplot has written becomes a part of a page; what it cannot have written does not. */
