@@ -388,7 +388,9 @@ blv_flow blv_rough_estimate(blv_run *run, blv_rough *s, double *lambda, double f
     BLV_TRY(lower_spectrum(s, run->y, c));
     BLV_TRY(blv_agd_minimize(&s->agd, gradient_of_g, &in_sum, s->y, 0.0, 0.0,
                              DESCENT_STEPS * s->effort, &s->L));
-    if (run->def->many_minimizers && blv_nested_batch(run, run->def->lower_samples) > 0)
+    const bool noisy =
+        run->def->many_minimizers && blv_nested_batch(run, run->def->lower_samples) > 0;
+    if (noisy)
         BLV_TRY(walk(s));
     BLV_TRY(lower_spectrum(s, s->y, c));
     BLV_TRY(first_direction(s));
@@ -397,10 +399,15 @@ blv_flow blv_rough_estimate(blv_run *run, blv_rough *s, double *lambda, double f
     c->reach_v = v ? blv_distance(s->shifted, s->v, v->vec) : blv_vec_norm(s->v);
     double gradient = blv_vec_norm(s->d);
     BLV_TRY(blv_length_of_x(run, s->y, c->reach_y, gradient, s->shifted, &c->length_x));
-    BLV_TRY(upper_curvature(s, c, &c->L_phi));
-    c->reach_x = gradient / c->L_phi;
+    const bool held = noisy && want_L_x;
+    c->L_phi = blv_straight(gradient, c->length_x);
+    if (!held)
+        BLV_TRY(upper_curvature(s, c, &c->L_phi));
     if (lambda)
         BLV_TRY(of_penalized(s, lambda, factor, want_L_x, c));
+    if (held)
+        c->L_phi = c->L_x;
+    c->reach_x = gradient / c->L_phi;
     blv_run_note(run, "estimated on samples: L = %.4g and mu = %.4g of g in y, L_phi = %.4g", c->L,
                  c->mu, c->L_phi);
     return BLV_GO;

@@ -83,8 +83,6 @@ static blv_flow pbgd_prepare(blv_run *run, void *state) {
     s->L = c.L;
     s->guard.unit = blv_move_unit(&c);
     set_steps(s);
-    if (noisy)
-        c.L_phi = c.L_x;
     if (isnan(s->step_x))
         s->step_x = 0.5 / (c.doubt * fmax(c.L_x, c.L_phi));
     s->hold = blv_hold(s->step_x, c.L_phi);
