@@ -416,8 +416,8 @@ BOTH = [(lr, below) for lr in (1.0, 3.0) for below in (0.02, 0.05)]
 
 
 def by_adam(lr, below, alpha=1.0):
-    """minimaxopt with Adam, all three variables moved at once."""
-    settings = {"optimizer": "adam", "order": "simultaneous", "alpha0": alpha}
+    """minimaxopt with Adam: x moves after the first steps below."""
+    settings = {"optimizer": "adam", "order": "sequential", "alpha0": alpha}
     return "minimaxopt", {**settings, "eta0": below, "factor_x": lr / below}
 
 
