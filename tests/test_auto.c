@@ -156,16 +156,22 @@ static void test_network(void **state) {
         fprintf(file, "%d 1:%g 2:%g 3:%g 4:%g\n", i % 3, sin(1.7 * i) + 2 * (i % 3 == 0),
                 cos(2.3 * i) + 2 * (i % 3 == 1), sin(3.1 * i) + 2 * (i % 3 == 2), cos(0.9 * i));
     fclose(file);
-    blv_problem *problem = make_problem(
-        "hyperclean-nn", SETTINGS("train", rows, "train_size", "300", "val_size", "150", "scaling",
-                                  "unit", "C", "0.001", "net", "mlp:in-8-out", "corrupt", "0.33"));
-    const blv_solve_options options = {BLV_SIZED(blv_solve_options), .iters = 10000};
-    blv_solution *solution = NULL;
-    assert_int_equal(blv_solve(&solution, problem, &options, NULL), BLV_OK);
-    assert_true(measure_of(problem, solution, "val_accuracy") > 0.95);
-    assert_true(measure_of(problem, solution, "auroc_weight") > 0.95);
-    blv_solution_destroy(solution);
-    blv_problem_destroy(problem);
+    for (int seed = 0; seed < 5; seed++) {
+        char text[4];
+        snprintf(text, sizeof text, "%d", seed);
+        blv_problem *problem = make_problem(
+            "hyperclean-nn", SETTINGS("train", rows, "train_size", "300", "val_size", "150",
+                                      "scaling", "unit", "C", "0.001", "net", "mlp:in-8-out",
+                                      "corrupt", "0.3", "data_seed", text, "net_seed", text));
+        const blv_solve_options options = {BLV_SIZED(blv_solve_options), .iters = 10000,
+                                           .seed = seed};
+        blv_solution *solution = NULL;
+        assert_int_equal(blv_solve(&solution, problem, &options, NULL), BLV_OK);
+        assert_true(measure_of(problem, solution, "val_accuracy") > 0.95);
+        assert_true(measure_of(problem, solution, "auroc_weight") > 0.95);
+        blv_solution_destroy(solution);
+        blv_problem_destroy(problem);
+    }
     remove(rows);
 }
 

@@ -359,11 +359,17 @@ static blv_flow held_curvature(blv_rough *s, double lambda, double length_x, dou
 
 /* ---- All of them ---- */
 
+/* Steps on batches of a g with many minimizers, as that of a network. */
+static bool is_noisy(const blv_run *run) {
+    return run->def->many_minimizers && blv_nested_batch(run, run->def->lower_samples) > 0;
+}
+
 static blv_flow of_penalized(blv_rough *s, double *lambda, double factor, bool want_L_x,
                              blv_constants *c) {
     BLV_TRY(spectrum(s, OF_F, s->y, &c->L_f, &c->mu_f));
-    c->lambda_unit =
-        blv_penalty_unit(c->L_f, c->L, c->mu, blv_vec_norm(s->fy), blv_vec_norm(s->gy));
+    /* by chance H may curve up in every direction where y is */
+    const double mu = is_noisy(s->run) ? 0.0 : c->mu;
+    c->lambda_unit = blv_penalty_unit(c->L_f, c->L, mu, blv_vec_norm(s->fy), blv_vec_norm(s->gy));
     if (isnan(*lambda))
         *lambda = factor * c->lambda_unit;
     if (want_L_x) {
@@ -388,8 +394,7 @@ blv_flow blv_rough_estimate(blv_run *run, blv_rough *s, double *lambda, double f
     BLV_TRY(lower_spectrum(s, run->y, c));
     BLV_TRY(blv_agd_minimize(&s->agd, gradient_of_g, &in_sum, s->y, 0.0, 0.0,
                              DESCENT_STEPS * s->effort, &s->L));
-    const bool noisy =
-        run->def->many_minimizers && blv_nested_batch(run, run->def->lower_samples) > 0;
+    const bool noisy = is_noisy(run);
     if (noisy)
         BLV_TRY(walk(s));
     BLV_TRY(lower_spectrum(s, s->y, c));
