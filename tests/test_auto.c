@@ -156,15 +156,15 @@ static void test_network(void **state) {
         fprintf(file, "%d 1:%g 2:%g 3:%g 4:%g\n", i % 3, sin(1.7 * i) + 2 * (i % 3 == 0),
                 cos(2.3 * i) + 2 * (i % 3 == 1), sin(3.1 * i) + 2 * (i % 3 == 2), cos(0.9 * i));
     fclose(file);
-    for (int seed = 0; seed < 5; seed++) {
-        char text[4];
-        snprintf(text, sizeof text, "%d", seed);
-        blv_problem *problem = make_problem(
-            "hyperclean-nn", SETTINGS("train", rows, "train_size", "300", "val_size", "150",
-                                      "scaling", "unit", "C", "0.001", "net", "mlp:in-8-out",
-                                      "corrupt", "0.3", "data_seed", text, "net_seed", text));
+    static const char *const seeds[] = {"0", "1", "2", "3", "4"};
+    for (size_t i = 0; i < LENGTH(seeds); i++) {
+        blv_problem *problem =
+            make_problem("hyperclean-nn",
+                         SETTINGS("train", rows, "train_size", "300", "val_size", "150", "scaling",
+                                  "unit", "C", "0.001", "net", "mlp:in-8-out", "corrupt", "0.3",
+                                  "data_seed", seeds[i], "net_seed", seeds[i]));
         const blv_solve_options options = {BLV_SIZED(blv_solve_options), .iters = 10000,
-                                           .seed = seed};
+                                           .seed = (int64_t)i};
         blv_solution *solution = NULL;
         assert_int_equal(blv_solve(&solution, problem, &options, NULL), BLV_OK);
         assert_true(measure_of(problem, solution, "val_accuracy") > 0.95);
