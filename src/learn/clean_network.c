@@ -4,7 +4,8 @@
  * that the linear models have learned: the loss of a row is -log sum_k p_k T[k,label]. Candidates
  * are networks with several decays, and the geometric mean of such a network and the linear model.
  * The one with the least held-out loss is taken; with `auto`, the linear model if they are all
- * behind it by more than the standard error of the difference, row by row. */
+ * behind it by more than the standard error of the difference, row by row, or, without trusted
+ * rows, not ahead of it by more than that. */
 #include "learn/clean_work.h"
 #include "learn/row_sets.h"
 #include "learn/selecting.h"
@@ -20,7 +21,9 @@ enum { UNITS = 64, FEW_UNITS = 32, FEW_ROWS = 1000 }; /* fewer rows, fewer units
 static const double decays[DECAYS] = {1e-2, 4e-2};
 static const double most_weight = 4.0;    /* of a trusted row in a network */
 static const double most_products = 5e11; /* what `auto` tries */
-static const double errors_behind = 1.0;  /* the linear models, where networks are still taken */
+/* [trusted rows]: how far, in standard errors, networks that are taken may be behind the linear
+ * models; without trusted rows they must be ahead, as noise too can be learned. */
+static const double errors_behind[] = {-1.0, 1.0};
 
 /* ---- Answers ---- */
 
@@ -201,10 +204,8 @@ double blv_clean_noisy_share(const blv_dataset *train, const blv_dataset *val) {
     return val ? (double)blv_rows_in(train) / (counts * (double)blv_rows_in(val)) : 1.0;
 }
 
-/* The mean over train of the losses with a less those with b, and what its square error is; b NULL:
- * of the losses themselves. noise NULL: labels are right. */
-static double mean_difference(const blv_dataset *set, const double *noise, const double *a,
-                              const double *b, double *square_error) {
+double blv_clean_difference(const blv_dataset *set, const double *noise, const double *a,
+                            const double *b, double *square_error) {
     const blv_dataset_view *v = blv_dataset_view_of(set);
     const size_t K = v->classes;
     double sum = 0.0, squares = 0.0, all = 0.0;
@@ -231,11 +232,11 @@ static double mean_difference(const blv_dataset *set, const double *noise, const
 static double difference(const blv_cleaning *c, const blv_answers *a, const blv_answers *b,
                          double *error) {
     double square, square_val = 0.0, share = 1.0;
-    double value =
-        mean_difference(c->sets.train, c->result.noise, a->train, b ? b->train : NULL, &square);
+    double value = blv_clean_difference(c->sets.train, c->result.noise, a->train,
+                                        b ? b->train : NULL, &square);
     if (c->sets.val) {
         const double of_val =
-            mean_difference(c->sets.val, NULL, a->val, b ? b->val : NULL, &square_val);
+            blv_clean_difference(c->sets.val, NULL, a->val, b ? b->val : NULL, &square_val);
         const double noisy = blv_clean_noisy_share(c->sets.train, c->sets.val);
         share = noisy / (1.0 + noisy);
         value = share * value + (1.0 - share) * of_val;
@@ -295,7 +296,8 @@ blv_error blv_clean_choose_model(blv_cleaning *c, const blv_deal *deal, blv_answ
             r->model_loss[kind] = fmin(r->model_loss[kind], loss); /* NaN at first */
             if (loss >= best || (c->options.model == BLV_CLEAN_MLP
                                      ? both
-                                     : difference(c, &net, linear, &error) > errors_behind * error))
+                                     : difference(c, &net, linear, &error) >
+                                           errors_behind[c->sets.val != NULL] * error))
                 continue;
             best = loss;
             r->model = kind;

@@ -43,6 +43,10 @@ void blv_answers_mix(const blv_cleaning *cleaning, const blv_answers *a, const b
 
 /* Weight of the mean loss of train in the held-out loss, beside 1 for val. */
 double blv_clean_noisy_share(const blv_dataset *train, const blv_dataset *val);
+/* The mean over a set of the losses with a less those with b, and what its square error is; b NULL:
+ * of the losses themselves. noise NULL: labels are right. */
+double blv_clean_difference(const blv_dataset *set, const double *noise, const double *a,
+                            const double *b, double *square_error);
 /* Decides between the linear models, with these answers, and networks: the model of the result,
  * whose answers they become. */
 blv_error blv_clean_choose_model(blv_cleaning *cleaning, const blv_deal *deal, blv_answers *linear);
