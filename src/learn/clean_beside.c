@@ -15,16 +15,18 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_COLUMNS = 128 };
+enum { MOST_COLUMNS = 64 };
 static const double ridges[BLV_BESIDE_RIDGES] = {1e-1, 1e-2, 1e-3};
 static const double learned_from_these = 3.0; /* in the logarithm of the likelihood */
-static const double least_share = 0.01;
+static const double least_share = 0.05;
+static const double tolerance = 5e-2; /* |gy| relative to that at y = 0, where they begin */
 
 blv_error blv_beside_open(blv_beside *b, blv_noise_fit *learned, bool wanted) {
     blv_cleaning *c = learned->cleaning;
     const size_t columns = blv_dataset_view_of(learned->train)->columns;
     const blv_dataset *const from[] = {c->sets.train, c->sets.val, c->sets.test};
     b->learned = learned;
+    b->share[0] = 1.0;
     b->any = wanted && learned->dense && !(c->options.ridge > 0.0) && columns > 2 &&
              columns <= MOST_COLUMNS;
     if (!b->any)
@@ -72,7 +74,7 @@ static blv_error fit_models(blv_beside *b, blv_noise_fit *fit, bool first, size_
         blv_noise_fit_expect(fit, ridges[m - from], trusted, b->x);
         if (!(fit->gradient > 0.0))
             BLV_CHECK(blv_fit_gradient(task, fit->problem, b->x, &fit->gradient));
-        BLV_CHECK(blv_noise_fit_models(fit, b->x, b->y[m]));
+        BLV_CHECK(blv_noise_fit_models(fit, b->x, tolerance, b->y[m]));
         const blv_answers *a = &b->answers[m];
         BLV_CHECK(blv_noise_fit_answer(fit, b->y[m], fit->train, fit->part, a->train));
         BLV_CHECK(blv_noise_fit_answer(fit, b->y[m], fit->val, fit->val_part, a->val));
@@ -133,6 +135,13 @@ static void add_separate(blv_beside *b, const double *y, double part, double *we
     }
 }
 
+static bool any_apart(const blv_beside *b) {
+    double sum = 0.0;
+    for (size_t m = BLV_BESIDE_RIDGES; m < BLV_BESIDE_MODELS; m++)
+        sum += b->share[1 + m];
+    return sum > 0.0;
+}
+
 blv_error blv_beside_mix(blv_beside *b, uint64_t seed, bool first, blv_answers *answers,
                          double part, double *weights) {
     blv_noise_fit *learned = b->learned;
@@ -143,9 +152,11 @@ blv_error blv_beside_mix(blv_beside *b, uint64_t seed, bool first, blv_answers *
         return BLV_OK;
     }
     BLV_CHECK(fit_models(b, learned, first, 0));
-    BLV_CHECK(blv_noise_fit_deal(&b->apart, seed));
-    BLV_CHECK(blv_noise_fit_make_problem(&b->apart));
-    BLV_CHECK(fit_models(b, &b->apart, first, BLV_BESIDE_RIDGES));
+    if (first || any_apart(b)) {
+        BLV_CHECK(blv_noise_fit_deal(&b->apart, seed));
+        BLV_CHECK(blv_noise_fit_make_problem(&b->apart));
+        BLV_CHECK(fit_models(b, &b->apart, first, BLV_BESIDE_RIDGES));
+    }
     if (first)
         find_shares(b, answers);
     blv_noise_fit_add_weights(learned, learned->y, part * b->share[0], weights);

@@ -61,8 +61,8 @@ static blv_error answer_deals(blv_noise_fit *f, size_t deals) {
             error = blv_noise_fit_deal(f, c->options.seed + 2 * d);
             if (error == BLV_OK)
                 error = blv_noise_fit_make_problem(f);
-            if (error == BLV_OK)
-                error = blv_noise_fit_models(f, f->x, f->y);
+            if (error == BLV_OK && beside.share[0] > 0.0)
+                error = blv_noise_fit_models(f, f->x, BLV_NOISE_TOLERANCE, f->y);
         }
         if (error == BLV_OK)
             error = answer_all(f, &beside, d, 1.0 / (double)deals, &own);
@@ -92,7 +92,7 @@ static blv_error learn_from_some(blv_cleaning *c, double size, blv_noise_fit *al
         error = blv_noise_fit_make_problem(all);
     }
     if (error == BLV_OK)
-        error = blv_noise_fit_models(all, all->x, all->y);
+        error = blv_noise_fit_models(all, all->x, BLV_NOISE_TOLERANCE, all->y);
     blv_noise_fit_close(&f);
     blv_dataset_release(some);
     return error;

@@ -22,9 +22,7 @@ static const double lowest_ridge = 1e-9, decade = 2.302585092994046;
 static const double little_gain = 5e-3, little_run_gain = 1e-2;
 static const double most_certified = 1e7; /* products of a row with a model, in each fold */
 
-/* |gy| relative to that at y = 0: while the ridge is searched, and of models that judge rows. These
- * need it: those of other folds begin with models that have seen the labels they will judge. */
-static const double search_tolerance = 1e-1, sparse_search_tolerance = 1e-2, final_tolerance = 1e-3;
+static const double search_tolerance = 1e-1, sparse_search_tolerance = 1e-2;
 
 /* ---- The problem ---- */
 
@@ -103,11 +101,6 @@ static blv_error look(blv_noise_fit *f, double *phi) {
                            : blv_explain(f->cleaning->why, error, "%s", blv_error_text(error));
 }
 
-static blv_error fit_at(blv_noise_fit *f, double tolerance) {
-    BLV_CHECK(blv_fit(&f->cleaning->task, f->problem, f->x, tolerance * f->gradient, f->y));
-    return blv_clean_stopped(f->cleaning);
-}
-
 /* The held-out loss with x[at] = value; where it is below *least, that is where we are now. */
 static blv_error try_value(blv_noise_fit *f, size_t at, double value, double *least, bool *better) {
     const double before = f->x[at];
@@ -115,7 +108,8 @@ static blv_error try_value(blv_noise_fit *f, size_t at, double value, double *le
     blv_task_say(&f->cleaning->task, "%s %.0e", at == 0 ? "ridge" : "weight of trusted rows",
                  exp(value));
     f->x[at] = value;
-    BLV_CHECK(fit_at(f, f->dense ? search_tolerance : sparse_search_tolerance));
+    BLV_CHECK(
+        blv_noise_fit_models(f, f->x, f->dense ? search_tolerance : sparse_search_tolerance, f->y));
     BLV_CHECK(look(f, &phi));
     if (!(f->none > 0.0))
         f->none = phi;
@@ -296,8 +290,9 @@ void blv_noise_fit_expect(const blv_noise_fit *f, double ridge, double trusted_w
     write_logits(f, f->start, x);
 }
 
-blv_error blv_noise_fit_models(const blv_noise_fit *f, const double *x, double *y) {
-    BLV_CHECK(blv_fit(&f->cleaning->task, f->problem, x, final_tolerance * f->gradient, y));
+blv_error blv_noise_fit_models(const blv_noise_fit *f, const double *x, double tolerance,
+                               double *y) {
+    BLV_CHECK(blv_fit(&f->cleaning->task, f->problem, x, tolerance * f->gradient, y));
     return blv_clean_stopped(f->cleaning);
 }
 
@@ -364,7 +359,7 @@ blv_error blv_noise_fit_learn_again(blv_noise_fit *f) {
             S[k] = k % (K + 1) == 0 ? 1.0 - share : share * S[k];
         blv_task_say(&c->task, "with %.0f%% wrong labels", 100.0 * share);
         write_logits(f, S, f->x);
-        error = blv_noise_fit_models(f, f->x, f->y);
+        error = blv_noise_fit_models(f, f->x, BLV_NOISE_TOLERANCE, f->y);
         if (error == BLV_OK)
             error = judge(f, &next, S);
         if (error == BLV_OK && next.likelihood > best.likelihood) {

@@ -36,8 +36,12 @@ blv_error blv_noise_fit_deal(blv_noise_fit *fit, uint64_t seed);
 blv_error blv_noise_fit_make_problem(blv_noise_fit *fit);
 /* x: the ridge of a linear model, expected noise, and this weight of trusted rows. */
 void blv_noise_fit_expect(const blv_noise_fit *fit, double ridge, double trusted_weight, double *x);
+/* |gy| relative to that at y = 0 of models that judge rows. Those of other folds need it: they
+ * begin with models that have seen the labels they will judge. */
+#define BLV_NOISE_TOLERANCE 1e-3
 /* y: the models at x, which begin where it is. */
-blv_error blv_noise_fit_models(const blv_noise_fit *fit, const double *x, double *y);
+blv_error blv_noise_fit_models(const blv_noise_fit *fit, const double *x, double tolerance,
+                               double *y);
 /* The answers of models y to rows of a set, each by the model of its fold, or by the mean of all
  * where part is NULL. */
 blv_error blv_noise_fit_answer(const blv_noise_fit *fit, const double *y, const blv_dataset *set,
