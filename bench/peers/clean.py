@@ -1,6 +1,6 @@
 """bilevel clean against cleanlab and against a model of the trusted rows alone, nothing tuned.
 
-    clean.py BILEVEL [--only NAME,...] [--group development|seen|held-out|last|fresh|new|unseen] [--rows N] [--seeds N]
+    clean.py BILEVEL [--only NAME,...] [--group development|seen|held-out|last|fresh|new|unseen|further] [--rows N] [--seeds N]
              [--peers FILE] [--alone] [--markdown FILE] [--sets]
     clean.py BILEVEL --right [--group ...] [--only ...] [--rows N] [--seeds N]
     clean.py BILEVEL --promises [--group ...] [--only ...] [--rows N] [--seeds N]
@@ -14,7 +14,8 @@ both with as many rows flagged as are wrong. "none": runs that flag nothing, "em
 lose all rows. Development sets were looked at while the method was made, seen sets at the end of an
 earlier version of it, held-out sets at the end of two and of this one, the last ones at the end of one
 and of this one, the fresh ones at the end of this one and after a change of how many are flagged,
-the new ones when that change was made, the unseen ones once, at the end of all changes. Files of some are
+the new ones when that change was made, the unseen ones at the end of all changes; all of them once
+more when linear models were averaged, and the further ones only then, at the end. Files of some are
 in the folder BILEVEL_DATA.
 --peers: figures of the others are kept there, to be used again; BILEVEL "-" makes only these, --alone none.
 --right: the labels as they are, none made wrong: the share of rows that is flagged, set by set.
@@ -165,6 +166,16 @@ SETS = {
         "head injuries": lambda: table("DAAG", "headInjury", "clinically.important.brain.injury"),
         "personality": lambda: table("psych", "bfi", "gender"),
         "diamonds": lambda: table("Stat2Data", "Diamonds", "Color"),
+    },
+    "further": {
+        "cognition": lambda: table("heplots", "NeuroCog", "Dx"),
+        "houses": lambda: table("modeldata", "Sacramento", "type"),
+        "birth weights": lambda: table("MASS", "birthwt", "low", ["bwt"]),
+        "swiss labour": lambda: table("AER", "SwissLabor", "participation"),
+        "car seats": lambda: table("ISLR", "Carseats", "ShelveLoc"),
+        "heating": lambda: table("Ecdat", "Heating", "depvar", ["idcase"]),
+        "taxis": lambda: table("modeldata", "taxi", "tip"),
+        "programmers": lambda: table("modeldata", "stackoverflow", "Remote"),
     },
 }
 

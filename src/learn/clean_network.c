@@ -18,7 +18,7 @@
 
 enum { BATCH = 64, FEWEST_STEPS = 100, MOST_STEPS = 2000, EPOCHS = 20, DECAYS = 2 };
 enum { UNITS = 64, FEW_UNITS = 32, FEW_ROWS = 1000 }; /* fewer rows, fewer units */
-static const double decays[DECAYS] = {1e-2, 4e-2};
+static const double decays[DECAYS] = {4e-2, 1e-2};
 static const double most_weight = 4.0;    /* of a trusted row in a network */
 static const double most_products = 5e11; /* what `auto` tries */
 /* [trusted rows]: how far, in standard errors, networks that are taken may be behind the linear
@@ -286,18 +286,21 @@ blv_error blv_clean_choose_model(blv_cleaning *c, const blv_deal *deal, blv_answ
     blv_error failed = blv_answers_open(&net, c) && blv_answers_open(&kept, c)
                            ? BLV_OK
                            : blv_explain_memory(c->why);
-    for (size_t d = 0; failed == BLV_OK && d < DECAYS; d++) {
+    const bool asked = c->options.model == BLV_CLEAN_MLP;
+    bool promising = true; /* those of another decay may be taken */
+    for (size_t d = 0; failed == BLV_OK && promising && d < DECAYS; d++) {
         failed = networks(c, deal, decays[d], &net);
+        promising = asked;
         for (int both = 0; failed == BLV_OK && both < 2; both++) {
             const blv_clean_model_kind kind = both ? BLV_CLEAN_BOTH : BLV_CLEAN_MLP;
             if (both)
                 blv_answers_mix(c, &net, linear, 0.5, &net);
             const double loss = difference(c, &net, NULL, &error);
+            const double behind = difference(c, &net, linear, &error);
+            const double most = errors_behind[c->sets.val != NULL];
             r->model_loss[kind] = fmin(r->model_loss[kind], loss); /* NaN at first */
-            if (loss >= best || (c->options.model == BLV_CLEAN_MLP
-                                     ? both
-                                     : difference(c, &net, linear, &error) >
-                                           errors_behind[c->sets.val != NULL] * error))
+            promising = promising || behind <= (most + 1.0) * error;
+            if (loss >= best || (asked ? both : behind > most * error))
                 continue;
             best = loss;
             r->model = kind;
