@@ -287,10 +287,12 @@ blv_error blv_clean_choose_model(blv_cleaning *c, const blv_deal *deal, blv_answ
                            ? BLV_OK
                            : blv_explain_memory(c->why);
     const bool asked = c->options.model == BLV_CLEAN_MLP;
-    bool promising = true; /* those of another decay may be taken */
+    /* of few rows those of the first decay tell whether those of the other may be ahead */
+    const bool both_decays = asked || c->sets.val || r->rows >= FEW_ROWS;
+    bool promising = true;
     for (size_t d = 0; failed == BLV_OK && promising && d < DECAYS; d++) {
         failed = networks(c, deal, decays[d], &net);
-        promising = asked;
+        promising = both_decays;
         for (int both = 0; failed == BLV_OK && both < 2; both++) {
             const blv_clean_model_kind kind = both ? BLV_CLEAN_BOTH : BLV_CLEAN_MLP;
             if (both)
@@ -299,7 +301,7 @@ blv_error blv_clean_choose_model(blv_cleaning *c, const blv_deal *deal, blv_answ
             const double behind = difference(c, &net, linear, &error);
             const double most = errors_behind[c->sets.val != NULL];
             r->model_loss[kind] = fmin(r->model_loss[kind], loss); /* NaN at first */
-            promising = promising || behind <= (most + 1.0) * error;
+            promising = promising || behind <= 0.0;
             if (loss >= best || (asked ? both : behind > most * error))
                 continue;
             best = loss;
