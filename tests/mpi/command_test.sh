@@ -106,6 +106,27 @@ for file in noisy.csv noisy.csv.gz; do
     [ "$said" -eq "$([ $file = noisy.csv ] && echo 0 || echo 1)" ] || fail "note about $file"
 done
 
+# With models beside the learned one, which see the covariance of all rows: sizes that grow together.
+awk 'BEGIN { srand(5)
+             print "a,b,c,d,e,label"
+             for (i = 0; i < 160; i++) {
+                 grown = 6 * rand() - 3
+                 for (j = 0; j < 5; j++)
+                     printf "%.6f,", grown + (j == i % 2) * 0.2 + 0.2 * rand()
+                 other = rand() < 0.35
+                 print other ? 1 - i % 2 : i % 2
+             } }' >narrow.csv
+beside="--threads 1 --folds 2 --no-certificate --no-store --model linear --precision f64"
+# shellcheck disable=SC2086
+"$bilevel" clean narrow.csv $beside -o one.csv >said.txt 2>&1 || fail "clean: $(cat said.txt)"
+for n in 2 3; do
+    # shellcheck disable=SC2086
+    ranks $n clean narrow.csv $beside -o two.csv >said.txt 2>&1 || fail "clean on $n ranks: $(cat said.txt)"
+    cut -d, -f4 two.csv | paste -d, - one.csv |
+        awk -F, 'NR > 1 { d = $1 - $5; far += d * d > 1e-6 } END { exit !(NR == 161 && far == 0) }' ||
+        fail "clean has other probabilities on $n ranks"
+done
+
 # Where nothing is computed the files are those of one process, byte for byte.
 awk 'BEGIN { srand(7)
              for (i = 1; i <= 250; i++) {
