@@ -10,6 +10,7 @@
 #include "learn/row_sets.h"
 #include "linsolve/dense_symmetric.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -43,7 +44,7 @@ static void make_map(size_t n, double *C, double *rows, double *map) {
     for (size_t j = 0; j < n; j++) {
         double variance = 0.0;
         for (size_t k = 0; k < n; k++) {
-            const double spread = fmax(C[k * n + k], least_spread * largest);
+            const double spread = fmax(C[k * n + k], fmax(least_spread * largest, DBL_MIN));
             const double shrunk = rows[k * n + j] / sqrt(sqrt(spread));
             variance += shrunk * shrunk * C[k * n + k];
             for (size_t i = 0; i < n; i++)
