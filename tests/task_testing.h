@@ -81,6 +81,25 @@ static inline blv_clean_result *task_clean(const blv_task_sets *sets,
     return result;
 }
 
+/* Of rows x columns numbers in two classes; right: the true labels, or NULL. */
+static inline blv_clean_result *task_clean_rows(size_t rows, size_t columns, const double *x,
+                                                const int32_t *label, const int32_t *right,
+                                                blv_clean_model_kind model) {
+    const blv_dataset_view view = {.size = sizeof view,
+                                   .rows = rows,
+                                   .columns = columns,
+                                   .dense = x,
+                                   .stride = columns,
+                                   .classes = 2,
+                                   .label = label,
+                                   .true_label = right};
+    const blv_clean_options options = {.size = sizeof options, .model = model};
+    blv_task_sets *sets = task_sets_of(&view);
+    blv_clean_result *result = task_clean(sets, &options, NULL);
+    blv_task_sets_destroy(sets);
+    return result;
+}
+
 /* ---- Hooks ---- */
 
 typedef struct task_log {

@@ -44,21 +44,10 @@ static void test_skewed(void **state) {
         x[2 * i] = exp(2.0 * (size + side + 0.3 * task_noise(&seed)));
         x[2 * i + 1] = exp(2.0 * (size - side + 0.3 * task_noise(&seed)));
     }
-    const blv_dataset_view view = {.size = sizeof view,
-                                   .rows = MANY,
-                                   .columns = 2,
-                                   .dense = x,
-                                   .stride = 2,
-                                   .classes = 2,
-                                   .label = label,
-                                   .true_label = right};
-    blv_task_sets *sets = task_sets_of(&view);
-    const blv_clean_options options = {.size = sizeof options, .model = BLV_CLEAN_LINEAR};
-    blv_clean_result *r = task_clean(sets, &options, NULL);
+    blv_clean_result *r = task_clean_rows(MANY, 2, x, label, right, BLV_CLEAN_LINEAR);
     if (!(r->auroc_probability > 0.85))
         fail_msg("AUROC %g", r->auroc_probability);
     blv_clean_result_destroy(r);
-    blv_task_sets_destroy(sets);
 }
 
 /* Labels that no model can tell are as frequent among trusted rows: they are not all wrong. */
@@ -94,18 +83,7 @@ static blv_clean_result *clean_chance(uint64_t seed, double spread) {
         for (size_t j = 0; j < TASK_COLUMNS; j++)
             x[i * TASK_COLUMNS + j] = 1.0 + spread * task_noise(&seed);
     }
-    const blv_dataset_view view = {.size = sizeof view,
-                                   .rows = COUNT,
-                                   .columns = TASK_COLUMNS,
-                                   .dense = x,
-                                   .stride = TASK_COLUMNS,
-                                   .classes = 2,
-                                   .label = label};
-    blv_task_sets *sets = task_sets_of(&view);
-    const blv_clean_options options = {.size = sizeof options, .model = BLV_CLEAN_LINEAR};
-    blv_clean_result *r = task_clean(sets, &options, NULL);
-    blv_task_sets_destroy(sets);
-    return r;
+    return task_clean_rows(COUNT, TASK_COLUMNS, x, label, NULL, BLV_CLEAN_LINEAR);
 }
 
 /* It does not look as if labels were clearly wrong then, but where chance alone makes them clearly

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 
 static const double least_spread = 1e-6; /* of the largest eigenvalue */
-static const double most_deviations = 5.0;
 
 /* C (n x n): the mean products of the first n columns, whose means are 0. */
 static bool covariance(const blv_dataset *set, size_t n, double *C) {
@@ -71,7 +70,7 @@ static blv_error change_rows(const blv_dataset *from, size_t n, const double *ma
             double x = 0.0;
             for (size_t k = 0; k < n; k++)
                 x += map[j * n + k] * z[k];
-            x = fmin(fmax(x, -most_deviations), most_deviations);
+            x = fmin(fmax(x, -BLV_CLEAN_DEVIATIONS), BLV_CLEAN_DEVIATIONS);
             blv_value_set(numbers, v->precision, i * v->columns + j, x);
         }
         blv_value_set(numbers, v->precision, i * v->columns + n, z[n]);

@@ -1,7 +1,10 @@
-/* Columns that are less alike. */
+/* Standardized columns, and those that are less alike. */
 #pragma once
 
 #include "bilevel/dataset.h"
+
+/* How far a value of a standardized column may be from its mean, 0. */
+#define BLV_CLEAN_DEVIATIONS 5.0
 
 /* The sets `from` (dense and standardized: train, val and test, the last two perhaps NULL) with
  * such columns but for the last one, which is the intercept. map, (columns - 1)^2 numbers that are

@@ -36,9 +36,11 @@ static blv_error answer_all(blv_noise_fit *f, blv_beside *beside, size_t number,
     blv_clean_result *r = &c->result;
     const size_t K = f->classes;
     const blv_deal deal = {f->part, f->val_part, c->options.seed + 2 * number};
-    BLV_CHECK(blv_noise_fit_answer(f, f->y, f->train, f->part, own->train));
-    BLV_CHECK(blv_noise_fit_answer(f, f->y, f->val, f->val_part, own->val));
-    BLV_CHECK(blv_noise_fit_answer(f, f->y, c->sets.test, NULL, own->test));
+    if (beside->share[0] > 0.0) {
+        BLV_CHECK(blv_noise_fit_answer(f, f->y, f->train, f->part, own->train));
+        BLV_CHECK(blv_noise_fit_answer(f, f->y, f->val, f->val_part, own->val));
+        BLV_CHECK(blv_noise_fit_answer(f, f->y, c->sets.test, NULL, own->test));
+    }
     BLV_CHECK(blv_beside_mix(beside, deal.seed, number == 0, own, share, c->weights));
     BLV_CHECK(number == 0 ? blv_clean_choose_model(c, &deal, own)
                           : blv_clean_model_answers(c, &deal, own));

@@ -1,6 +1,7 @@
 /* The rows as clean learns from them. */
 #include "base/precision.h"
 #include "base/rank_exchange.h"
+#include "learn/clean_columns.h"
 #include "learn/clean_work.h"
 #include "learn/row_sets.h"
 
@@ -9,8 +10,7 @@
 #include <string.h>
 
 enum { MOST_COMPARED = 2000, COLUMNS_AT_ONCE = 64 };
-static const double most_deviations = 5.0; /* of a column from its mean */
-static const double as_ranks = 0.8;        /* correlation with them of a column that stays */
+static const double as_ranks = 0.8; /* correlation with them of a column that stays */
 
 /* ---- Dense rows ---- */
 
@@ -29,7 +29,8 @@ static void put_number(blv_numbers *n, size_t i, double x) {
     blv_value_set(n->numbers, n->view.precision, i, x);
 }
 
-/* The features of a dense set less shift, divided, within most_deviations; the last column stays.
+/* The features of a dense set less shift, divided, within BLV_CLEAN_DEVIATIONS; the last column
+ * stays.
  */
 static blv_error standardize(const blv_dataset *set, const double *shift, const double *divisor,
                              blv_numbers *to, blv_message *why) {
@@ -46,7 +47,8 @@ static blv_error standardize(const blv_dataset *set, const double *shift, const 
         for (size_t j = 0; j < columns; j++) {
             double x = number_at(to, i * to->view.stride + j);
             if (j + 1 < columns)
-                x = fmin(fmax((x - shift[j]) / divisor[j], -most_deviations), most_deviations);
+                x = fmin(fmax((x - shift[j]) / divisor[j], -BLV_CLEAN_DEVIATIONS),
+                         BLV_CLEAN_DEVIATIONS);
             put_number(to, i * columns + j, x);
         }
     to->view.dense = to->numbers;
